@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The ring contract: what tx.c, rx.c and vq.c know of a virtqueue's memory,
+ * whatever its format. ring_split.c (and later ring_packed.c) keep it; both
+ * are portable and reach the kernel through guest.h only.
+ *
+ * A ring holds the chains it has fetched in its own two arrays, in fetch order:
+ *
+ *	chain[]:  0 ... nr_done ........... nr_chains ........ max_chains
+ *	          completed | outstanding  | room for the next fetch
+ *
+ * fetch appends, unfetch takes the newest away, complete moves nr_done. Once
+ * nothing is outstanding, both arrays start again from 0. Between two runs of
+ * a handler nothing is outstanding: what was fetched has been completed or
+ * given back (I2), so a base index, a memory table or a backend can change.
+ *
+ * All calls need the virtqueue's mutex, and all but vtap_ring_init() and
+ * vtap_ring_set_features() must run on the owner's mm.
+ */
+#ifndef VTAP_RING_H
+#define VTAP_RING_H
+
+#include "guest.h"
+#include "mem.h"
+
+/* Longest chain, as in-tree: UIO_MAXIOV. */
+#define VTAP_MAX_SEGS	1024
+/* A batch: packets sent with one sendmsg or dequeued from a tap at once. */
+#define VTAP_BATCH	64
+
+/**
+ * struct vtap_chain - one descriptor chain, checked and translated
+ * @seg: index of its first segment in ring->seg[]
+ * @nsegs: number of segments; 0 if all of its descriptors are empty
+ * @slots: descriptors it takes in the ring itself (1 for an indirect table)
+ * @len: bytes of all segments
+ * @written: bytes written into it; set by the caller before it is completed
+ * @id: what the used ring calls it (split: head; packed: buffer id)
+ */
+struct vtap_chain {
+	u32 seg;
+	u32 len;
+	u32 written;
+	u16 nsegs;
+	u16 slots;
+	u16 id;
+};
+
+/**
+ * struct vtap_ring - one virtqueue's memory and where we stand in it
+ */
+struct vtap_ring {
+	/* where things are: set while the queue has no backend */
+	const struct vtap_mem *mem;	/* swapped under the vq mutex */
+	struct vring_desc __user *desc;
+	struct vring_avail __user *avail;
+	struct vring_used __user *used;
+	u32 num;			/* entries; a power of two, up to 32768 */
+	bool writable;			/* chains are written by us (RX) */
+	bool event_idx;			/* VIRTIO_F_EVENT_IDX */
+	bool indirect;			/* VIRTIO_F_INDIRECT_DESC */
+	bool notify_on_empty;		/* VIRTIO_F_NOTIFY_ON_EMPTY */
+	bool le;			/* ring fields are little-endian */
+
+	/* where we stand */
+	u16 last_avail;			/* next entry to fetch */
+	u16 avail_idx;			/* the driver's index as last read */
+	u16 last_used;			/* next used entry to write */
+	u16 signalled_used;		/* last_used at the last decision to signal */
+	bool signalled_valid;		/* signalled_used means something */
+	bool armed;			/* kicks were asked for */
+	enum vhost_tap_ring_err err;	/* why it is broken; sticky until start */
+	u32 last_region;		/* index of the region hit last */
+
+	/* what is fetched */
+	u32 nr_chains, nr_done, max_chains;
+	u32 nr_segs, max_segs;
+	struct vtap_chain *chain;
+	struct iovec *seg;
+};
+
+/* prototypes of ring_split.c (dispatch on the format comes with the packed ring) */
+
+/**
+ * vtap_ring_init() - a ring that knows no memory yet
+ * @r: zeroed ring
+ * @writable: true for a receive queue
+ * @chain: array of @max_chains, owned by the caller, lives as long as @r
+ * @max_chains: VTAP_BATCH for TX; VTAP_MAX_SEGS for RX, whose frames can take
+ *	that many chains
+ * @seg: array of VTAP_MAX_SEGS
+ */
+void vtap_ring_init(struct vtap_ring *r, bool writable, struct vtap_chain *chain,
+		    u32 max_chains, struct iovec *seg);
+
+/**
+ * vtap_ring_set_features() - take over the negotiated bits that shape a ring
+ * @r: ring; takes effect at once (as in-tree, also while running)
+ * @features: all acknowledged feature bits
+ */
+void vtap_ring_set_features(struct vtap_ring *r, u64 features);
+
+/**
+ * vtap_ring_access_ok() - do the three parts lie in the owner's address space
+ * @num, @desc, @avail, @used: as given by SET_VRING_NUM and SET_VRING_ADDR
+ */
+bool vtap_ring_access_ok(const struct vtap_ring *r, u32 num, const void __user *desc,
+			 const void __user *avail, const void __user *used);
+
+/**
+ * vtap_ring_start() - begin or resume at last_avail when a backend is attached
+ *
+ * Writes the used flags, reads the used index, forgets a former error. A ring
+ * that stopped on a broken entry goes on behind it only if the base was moved.
+ *
+ * Return: 0 or -EFAULT.
+ */
+int vtap_ring_start(struct vtap_ring *r);
+
+/**
+ * vtap_ring_fetch() - take up to @max more available chains
+ * @max: more than this is never fetched; less if the arrays are full
+ *
+ * Reads the available index only if the cached one promises nothing. A broken
+ * chain behind good ones ends the batch; the next call meets it first.
+ * (VIRTIO 2.7.13, 2.7.5)
+ *
+ * Return: chains appended; 0 if none are available, or no room is left for
+ * the next one (nr_chains != 0 then tells which: nothing outstanding means
+ * none available); -EPROTO if the ring is broken, with the reason in r->err.
+ */
+int vtap_ring_fetch(struct vtap_ring *r, u32 max);
+
+/**
+ * vtap_ring_unfetch() - give the newest @n outstanding chains back
+ */
+void vtap_ring_unfetch(struct vtap_ring *r, u32 n);
+
+/**
+ * vtap_ring_complete() - hand the oldest @n outstanding chains back, in order
+ *
+ * Writes their used entries (id and chain->written), then publishes all of
+ * them in one step (I3). (VIRTIO 2.7.8)
+ *
+ * Return: 0, or -EPROTO (r->err set): nothing of them was published then.
+ */
+int vtap_ring_complete(struct vtap_ring *r, u32 n);
+
+/**
+ * vtap_ring_arm() - ask the driver for kicks, then look once more (I4)
+ *
+ * Return: 1 if chains are available meanwhile (the caller disarms and goes
+ * on), 0 if armed and empty, -EPROTO.
+ */
+int vtap_ring_arm(struct vtap_ring *r);
+
+/**
+ * vtap_ring_disarm() - tell the driver that kicks are not needed
+ *
+ * Return: 0 or -EPROTO.
+ */
+int vtap_ring_disarm(struct vtap_ring *r);
+
+/**
+ * vtap_ring_should_signal() - did the driver ask for an interrupt
+ *
+ * Decides for everything published since the last call. (VIRTIO 2.7.7, 2.7.10)
+ *
+ * Return: 1, 0, or -EPROTO.
+ */
+int vtap_ring_should_signal(struct vtap_ring *r);
+
+/**
+ * vtap_ring_has_avail() - is there a chain to fetch; for busy polling
+ *
+ * Return: 1, 0, or -EPROTO.
+ */
+int vtap_ring_has_avail(struct vtap_ring *r);
+
+static inline u32 vtap_ring_outstanding(const struct vtap_ring *r)
+{
+	return r->nr_chains - r->nr_done;
+}
+
+/* The @i-th outstanding chain, oldest first. */
+static inline struct vtap_chain *vtap_ring_chain(const struct vtap_ring *r, u32 i)
+{
+	return &r->chain[r->nr_done + i];
+}
+
+#endif /* VTAP_RING_H */

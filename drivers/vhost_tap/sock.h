@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The backend socket of a virtqueue: a tun or tap queue, or an AF_PACKET raw
+ * socket. Owned by sock.c, the only file that knows these apart.
+ */
+#ifndef VTAP_SOCK_H
+#define VTAP_SOCK_H
+
+#include <linux/ptr_ring.h>
+#include <linux/uio.h>
+#include <net/xdp.h>
+
+/**
+ * struct vtap_sock - a backend, with the file it was resolved from
+ * @sock: the socket
+ * @file: the one reference that keeps all of it alive
+ * @ring: where its frames to us wait; NULL for packet sockets
+ * @headroom: what XDP wants in front of a TX frame, bytes
+ */
+struct vtap_sock {
+	struct socket *sock;
+	struct file *file;
+	struct ptr_ring *ring;
+	u16 headroom;
+};
+
+/* prototypes of sock.c */
+
+/**
+ * vtap_sock_get() - resolve a file descriptor once: socket and ring of one file
+ * Return: the backend with a reference on its file; ERR_PTR(-ENOTSOCK) for
+ * anything that is none (as in-tree), ERR_PTR(-ENOMEM).
+ */
+struct vtap_sock *vtap_sock_get(int fd);
+
+/** vtap_sock_put() - drop it; NULL-safe */
+void vtap_sock_put(struct vtap_sock *s);
+
+/** vtap_sock_can_batch() - may TX frames wait for others: the send buffer is unlimited */
+bool vtap_sock_can_batch(const struct vtap_sock *s);
+
+/**
+ * vtap_sock_dequeue() - take up to @n frames off the backend's ring
+ * Only with s->ring. The frames are the caller's afterwards: each ends in
+ * vtap_sock_recv(), vtap_sock_drop() or vtap_sock_requeue().
+ * Return: how many.
+ */
+unsigned int vtap_sock_dequeue(struct vtap_sock *s, void **frames, unsigned int n);
+
+/**
+ * vtap_sock_requeue() - put held frames back to the front of the ring, in order (I5)
+ * What a full ring has no room for is freed by its own type.
+ */
+void vtap_sock_requeue(struct vtap_sock *s, void **frames, unsigned int n);
+
+/** vtap_sock_frame_len() - bytes of a frame as the guest will see it, VLAN tag included */
+unsigned int vtap_sock_frame_len(void *frame);
+
+/** vtap_sock_drop() - free a frame by its own type (skb or XDP frame) */
+void vtap_sock_drop(void *frame);
+
+/**
+ * vtap_sock_peek_len() - bytes of the next frame of a backend without a ring, 0 if none
+ */
+unsigned int vtap_sock_peek_len(struct vtap_sock *s);
+
+/** vtap_sock_has_frames() - is there something to receive; for busy polling */
+bool vtap_sock_has_frames(struct vtap_sock *s);
+
+/**
+ * vtap_sock_recv() - copy a frame, behind the socket's own header, into @iter
+ * @frame: dequeued frame, consumed whatever happens; NULL takes the next one
+ *	of a backend without a ring
+ * @iter: guest segments
+ * @len: bytes expected, header included
+ * Return: bytes the frame has (it may be more than @len), or -errno.
+ */
+int vtap_sock_recv(struct vtap_sock *s, void *frame, struct iov_iter *iter, size_t len);
+
+/**
+ * vtap_sock_send() - send one frame from guest segments; never blocks
+ * @iter: socket header and frame
+ * @more: more frames follow (MSG_MORE)
+ * Return: 0, -EAGAIN (not writable: retry later), or another -errno.
+ */
+int vtap_sock_send(struct vtap_sock *s, struct iov_iter *iter, size_t len, bool more);
+
+/**
+ * vtap_sock_prepare() - fit one frame, copied into a fragment, for a batch
+ * @xdp: filled in
+ * @buf: start of the fragment, @buflen bytes with room for skb_shared_info
+ * @pad: where the frame begins in it (vtap_sock_pad())
+ * @len: bytes of the frame
+ * The virtio-net header must stand at vtap_sock_hdr(@buf, @pad, hlen) already.
+ */
+void vtap_sock_prepare(struct xdp_buff *xdp, void *buf, u32 buflen, u32 pad, u32 len);
+
+/** vtap_sock_pad() - bytes in front of a frame in a fragment, header of @hlen included */
+u32 vtap_sock_pad(const struct vtap_sock *s, u32 hlen);
+
+/** vtap_sock_hdr() - where the socket looks for the virtio-net header in a fragment */
+void *vtap_sock_hdr(void *buf, u32 pad, u32 hlen);
+
+/**
+ * vtap_sock_send_batch() - hand @n prepared frames over in one sendmsg (TUN_MSG_PTR)
+ * Whatever is returned, the fragments are not the caller's any more.
+ * Return: 0, or -errno if none of them was taken.
+ */
+int vtap_sock_send_batch(struct vtap_sock *s, struct xdp_buff *xdp, unsigned int n);
+
+#endif /* VTAP_SOCK_H */
