@@ -1,0 +1,40 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+# deps.sh - install the Debian packages that a job needs, and only those that
+# are missing.
+#
+# usage: scripts/deps.sh JOB...
+#   fetch   unpacking kernel packages
+#   build   compiling the module and the tests
+#   vm      booting the host VM
+#   test    what runs inside it for make check
+#   demo    what runs inside it for make demo
+#   style   make style
+#   all     everything
+set -euo pipefail
+. "$(dirname "$0")/lib.sh"
+
+fetch=(xz-utils kmod rsync make gcc libc6-dev)
+build=("${fetch[@]}" gcc-12 bc libelf-dev libmnl-dev pkg-config)
+vm=(qemu-system-x86 busybox-static kmod xz-utils cpio iproute2 procps)
+tests=("${vm[@]}" "${build[@]}" dpdk ethtool iputils-ping python3-minimal)
+demo=("${vm[@]}" "${build[@]}" iputils-ping binutils)
+style=("${build[@]}" sparse coccinelle shellcheck perl python3-minimal)
+
+want=()
+[ $# -gt 0 ] || set -- --help
+for job in "$@"; do
+	case $job in
+	fetch)	want+=("${fetch[@]}") ;;
+	build)	want+=("${build[@]}") ;;
+	vm)	want+=("${vm[@]}") ;;
+	test)	want+=("${tests[@]}") ;;
+	demo)	want+=("${demo[@]}") ;;
+	style)	want+=("${style[@]}") ;;
+	all)	want+=("${tests[@]}" "${demo[@]}" "${style[@]}") ;;
+	-h|--help) usage_from_header "$0"; exit 0 ;;
+	*)	die "unknown job '$job'; try --help" ;;
+	esac
+done
+mapfile -t want < <(printf '%s\n' "${want[@]}" | sort -u)
+need_pkgs "${want[@]}"

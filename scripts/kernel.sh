@@ -1,0 +1,230 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+# kernel.sh - fetch Debian's kernel packages into the cache folder and unpack
+# them there; nothing is installed and apt's configuration is left alone.
+#
+# usage: scripts/kernel.sh get SERIES [--refresh]
+#                                    print the folder of the newest SERIES
+#        scripts/kernel.sh list      print what the cache holds
+#        scripts/kernel.sh series    print the supported series
+#
+# What `get` prints is a folder with
+#   series release version       one line each: 6.12, uname -r, package version
+#   vmlinuz config               the image package
+#   lib/modules/RELEASE/         its modules, with depmod's indexes; `build`
+#                                points to kdir
+#   kdir/                        the headers, good for make -C …/kdir M=…
+#   src/                         of linux-source: scripts/ (checkpatch,
+#                                coccinelle), tools/{testing/selftests,include,
+#                                virtio,…}, include/, arch/x86/, drivers/vhost,
+#                                drivers/virtio, drivers/net/*.c, net/core, …
+#   src/usr/include/             the exported UAPI headers
+#
+# The newest version is asked of apt's lists once a day, or with --refresh;
+# folders are keyed by package version and never change once published.
+set -euo pipefail
+. "$(dirname "$0")/lib.sh"
+
+KDIR_CACHE=$VTAP_CACHE/kernels
+LAYOUT=2	# raise it when the layout above changes
+
+# apt_opts SERIES: sets APT_OPTS so that apt sees the packages of SERIES.
+# 6.1 and 6.12 are in Debian 12's own repositories. A series that lives in
+# another suite gets a private apt folder (Dir::Etc::sourcelist, Dir::State,
+# Dir::Cache) here, so that the system's configuration stays as it is.
+apt_opts()
+{
+	APT_OPTS=(-o DPkg::Lock::Timeout=600 -o APT::Sandbox::User=root)
+}
+
+# newest_release SERIES: newest uname -r that has headers, or nothing.
+newest_release()
+{
+	apt-cache "${APT_OPTS[@]}" pkgnames "linux-headers-$1." |
+		grep -E "^linux-headers-${1//./\\.}\.[0-9][0-9.+~a-z-]*-amd64\$" |
+		grep -vE -- '-(cloud|rt)-amd64$' |
+		sed 's/^linux-headers-//' | sort -V | tail -n 1
+}
+
+pkg_field()	# PACKAGE FIELD
+{
+	apt-cache "${APT_OPTS[@]}" show --no-all-versions "$1" 2>/dev/null |
+		sed -n "s/^$2: //p" | head -n 1
+}
+
+pkg_known()
+{
+	apt-cache "${APT_OPTS[@]}" pkgnames "$1" | grep -qxF "$1"
+}
+
+# resolve SERIES: sets REL, VERSION and DIR; fails if apt knows no such kernel.
+resolve()
+{
+	REL=$(newest_release "$1" || :)
+	[ -n "$REL" ] || return 1
+	VERSION=$(pkg_field "linux-headers-$REL" Version)
+	[ -n "$VERSION" ] || return 1
+	DIR=$KDIR_CACHE/$1-$(tr '~:' '__' <<<"$VERSION")-l$LAYOUT
+}
+
+# download SERIES INTO: gets the packages into INTO/deb; fails if apt cannot.
+# Its caller tests its answer, so nothing in here may rely on set -e.
+download()
+{
+	local series=$1 d=$2 image deps common kbuild
+
+	image=linux-image-$REL-unsigned
+	pkg_known "$image" || image=linux-image-$REL
+	deps=$(pkg_field "linux-headers-$REL" Depends)
+	common=$(grep -oE 'linux-headers-[^ ,]+-common\b' <<<"$deps" | head -n 1)
+	kbuild=$(grep -oE 'linux-kbuild-[^ ,]+' <<<"$deps" | head -n 1)
+	if [ -z "$common" ] || [ -z "$kbuild" ]; then
+		die "linux-headers-$REL names no -common or -kbuild package"
+	fi
+	mkdir -p "$d/deb" || return 1
+	say "downloading $image, its headers and linux-source-$series"
+	(cd "$d/deb" && apt-get "${APT_OPTS[@]}" -q download "$image" \
+		"linux-headers-$REL" "$common" "$kbuild" \
+		"linux-source-$series" >&2)
+}
+
+# unpack SERIES DIR: turns what download got into the layout above.
+unpack()
+{
+	local series=$1 d=$2 pk dir
+
+	say "unpacking the image and its modules"
+	dpkg -x "$d"/deb/linux-image-*.deb "$d/image"
+	mv "$d/image/boot/vmlinuz-$REL" "$d/vmlinuz"
+	mv "$d/image/boot/config-$REL" "$d/config"
+	mkdir -p "$d/lib"
+	for dir in lib usr/lib; do
+		[ ! -d "$d/image/$dir/modules" ] || mv "$d/image/$dir/modules" "$d/lib/"
+	done
+	rm -rf "$d/image"
+
+	say "unpacking the headers"
+	mkdir -p "$d/headers"
+	for pk in "$d"/deb/linux-headers-*.deb "$d"/deb/linux-kbuild-*.deb; do
+		dpkg -x "$pk" "$d/headers"
+	done
+	# The package's Makefile names its -common half by absolute path.
+	sed -i "s|^include /usr/src/|include \$(dir \$(lastword \$(MAKEFILE_LIST)))../|" \
+		"$d/headers/usr/src/linux-headers-$REL/Makefile"
+	# With a vmlinux present kbuild would want pahole, for BTF nobody reads.
+	rm -f "$d/headers/usr/src/linux-headers-$REL/vmlinux"
+	rm -rf "$d/headers/usr/share" "$d/headers/lib"
+	ln -s "headers/usr/src/linux-headers-$REL" "$d/kdir"
+	rm -f "$d/lib/modules/$REL/build" "$d/lib/modules/$REL/source"
+	ln -s ../../../kdir "$d/lib/modules/$REL/build"
+	depmod -b "$d" "$REL"
+
+	say "unpacking the needed parts of linux-source-$series"
+	dpkg --fsys-tarfile "$d"/deb/linux-source-*.deb |
+		tar -xO --wildcards './usr/src/linux-source-*.tar.*' >"$d/deb/src.tar"
+	mkdir "$d/src"
+	tar -xf "$d/deb/src.tar" -C "$d/src" --strip-components=1 \
+		--wildcards --no-wildcards-match-slash --no-same-owner \
+		'linux-source-*/[A-Z]*' --exclude 'linux-source-*/Documentation' \
+		'linux-source-*/.[a-z]*' \
+		'linux-source-*/arch/Kconfig' 'linux-source-*/arch/x86' \
+		'linux-source-*/scripts' 'linux-source-*/include' \
+		'linux-source-*/usr' \
+		'linux-source-*/tools/Makefile' 'linux-source-*/tools/arch' \
+		'linux-source-*/tools/build' 'linux-source-*/tools/include' \
+		'linux-source-*/tools/lib' \
+		'linux-source-*/tools/scripts' 'linux-source-*/tools/virtio' \
+		'linux-source-*/tools/testing/selftests' \
+		'linux-source-*/drivers/vhost' 'linux-source-*/drivers/virtio' \
+		'linux-source-*/drivers/net/*.[ch]' \
+		'linux-source-*/kernel/*.[ch]' 'linux-source-*/lib/*.[ch]' \
+		'linux-source-*/net/core' 'linux-source-*/net/packet' \
+		'linux-source-*/net/netlink'
+	# ynl; older series have none.
+	tar -xf "$d/deb/src.tar" -C "$d/src" --strip-components=1 \
+		--wildcards --no-same-owner 'linux-source-*/tools/net' \
+		2>/dev/null || :
+	say "exporting the UAPI headers"
+	make -s -C "$d/src" ARCH=x86 headers >"$d/deb/headers.log" 2>&1 ||
+		{ tail -n 20 "$d/deb/headers.log" >&2
+		  die "make headers failed in linux-source-$series"; }
+
+	rm -rf "$d/deb"
+	echo "$series" >"$d/series"
+	echo "$REL" >"$d/release"
+	echo "$VERSION" >"$d/version"
+}
+
+newest_cached()
+{
+	find "$KDIR_CACHE" -maxdepth 1 -type d -name "$1-*-l$LAYOUT" 2>/dev/null |
+		sort -V | tail -n 1
+}
+
+# refresh_locked SERIES: make the newest SERIES present and current. Holds the
+# lock, so what a killed run left half-made belongs to nobody.
+refresh_locked()
+{
+	local series=$1 tmp got="" try
+
+	apt_opts "$series"
+	rm -rf "$KDIR_CACHE"/.tmp."$series".*
+	tmp=$(mktemp -d "$KDIR_CACHE/.tmp.$series.XXXXXX")
+	on_exit "rm -rf '$tmp'"
+	chmod 755 "$tmp"
+	for try in 1 2; do
+		# The first try may meet no lists, or lists older than the mirror.
+		[ "$try" = 1 ] || apt_update
+		resolve "$series" || continue
+		if [ -d "$DIR" ]; then
+			got=have
+			break
+		fi
+		"$VTAP_TREE/scripts/deps.sh" fetch
+		if download "$series" "$tmp"; then
+			got=new
+			break
+		fi
+	done
+	case $got in
+	new)	unpack "$series" "$tmp"
+		# Published in one step.
+		mv -T "$tmp" "$DIR"
+		say "linux $series ($VERSION) is in $DIR" ;;
+	'')	DIR=$(newest_cached "$series")
+		[ -n "$DIR" ] || die "apt offers no linux-headers-$series…-amd64: are Debian 12's main and security archives among apt's sources?"
+		say "apt offers no linux $series now; using the cached one" ;;
+	esac
+	rm -rf "$tmp"
+	echo "$DIR" >"$KDIR_CACHE/.current.$series.new"
+	mv "$KDIR_CACHE/.current.$series.new" "$KDIR_CACHE/.current.$series"
+}
+
+get()
+{
+	local series=$1 refresh=${2:-} stamp=$KDIR_CACHE/.current.$1 dir=
+
+	need_kernel_name "$series"
+	[ -z "$refresh" ] || [ "$refresh" = --refresh ] || die "unknown option $refresh"
+	mkdir -p "$KDIR_CACHE"
+	if [ -z "$refresh" ] && [ -n "$(find "$stamp" -mmin -1440 2>/dev/null)" ]; then
+		dir=$(<"$stamp")
+		[ "${dir%-l"$LAYOUT"}" != "$dir" ] && [ -d "$dir" ] || dir=
+	fi
+	if [ -z "$dir" ]; then
+		take_lock "$KDIR_CACHE/.lock.$series"
+		refresh_locked "$series"
+		drop_lock
+		dir=$(<"$stamp")
+	fi
+	echo "$dir"
+}
+
+case ${1:-} in
+get)	[ $# -ge 2 ] || die "get which series? one of: ${VTAP_KERNELS[*]}"
+	get "$2" "${3:-}" ;;
+list)	find "$KDIR_CACHE" -maxdepth 1 -type d -name "[0-9]*-l$LAYOUT" 2>/dev/null | sort -V ;;
+series)	printf '%s\n' "${VTAP_KERNELS[@]}" ;;
+-h|--help) usage_from_header "$0" ;;
+*)	usage_from_header "$0" >&2; exit 2 ;;
+esac
