@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * A vhost-net device as its owner sees it: one function an ioctl, and the
+ * setup of a queue. Knows memory and rings, knows nothing of frames.
+ */
+#ifndef VTAP_TEST_VDEV_H
+#define VTAP_TEST_VDEV_H
+
+#include <linux/vhost.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "gmem.h"
+#include "ring.h"
+
+#define VQ_RX	0
+#define VQ_TX	1
+
+struct vdev {
+	int fd;
+	uint64_t features;
+	struct ring ring[2];
+};
+
+/* all return 0 or -errno unless they say otherwise */
+int vdev_open(struct vdev *v);
+void vdev_close(struct vdev *v);
+
+int vhost_ioctl(int fd, unsigned long req, void *arg);
+int vdev_get_features(struct vdev *v, uint64_t *features);
+int vdev_set_features(struct vdev *v, uint64_t features);
+int vdev_set_owner(struct vdev *v);
+int vdev_reset_owner(struct vdev *v);
+int vdev_set_mem(struct vdev *v, const struct gmem *m);
+int vdev_set_num(struct vdev *v, unsigned int idx, unsigned int num);
+int vdev_set_base(struct vdev *v, unsigned int idx, unsigned int base);
+/* the base, or -errno */
+int vdev_get_base(struct vdev *v, unsigned int idx);
+int vdev_set_addr(struct vdev *v, unsigned int idx, const struct ring *r);
+int vdev_set_kick(struct vdev *v, unsigned int idx, int fd);
+int vdev_set_call(struct vdev *v, unsigned int idx, int fd);
+int vdev_set_err(struct vdev *v, unsigned int idx, int fd);
+int vdev_set_backend(struct vdev *v, unsigned int idx, int fd);
+int vdev_set_busyloop(struct vdev *v, unsigned int idx, unsigned int us);
+
+/*
+ * Make ring idx of num entries in m, starting at base, with eventfds of its
+ * own, and tell the device about all of it.
+ */
+int vdev_ring_setup(struct vdev *v, unsigned int idx, struct gmem *m,
+		    unsigned int num, uint16_t base);
+/* tell the device again about a ring that exists (after a reset) */
+int vdev_ring_tell(struct vdev *v, unsigned int idx);
+
+#endif
