@@ -43,11 +43,17 @@ enum {
  * @sock_hlen: of these, what the socket reads or writes: @hlen or 0
  * @mergeable: VIRTIO_NET_F_MRG_RXBUF
  * @busyloop_timeout: microseconds; 0 is off
- * @desc_addr, @avail_addr, @used_addr, @log_addr, @addr_flags: as set by SET_VRING_ADDR
+ * @log_addr: guest address of the used ring, for the dirty log
+ * @log_used: SET_VRING_ADDR asked for writes to the used ring to be logged
+ * @user_be: SET_VRING_ENDIAN: a legacy driver's ring is big-endian
  * @kick: the file that is polled; NULL for none
  * @kick_poll: queues the handler when the guest kicks
  * @sock_poll: queues the handler when the socket becomes ready
+ * @again: queues the handler for more of the same: its budget ended, a backend
+ *	came, the other queue's busy poll found work for it
  * @call, @err: eventfds; NULL for none
+ * @call_due: the guest wanted to be interrupted while @call was NULL
+ * @stopped: the ring broke, and that has been told
  * @stats: counters
  * @wait_since: ktime_get_ns() when a headcount wait began; 0 outside one
  * @held: RX: frames dequeued from the socket and not consumed,
@@ -63,13 +69,19 @@ struct vtap_vq {
 	u16 hlen;
 	u16 sock_hlen;
 	bool mergeable;
+	bool log_used;
+	bool user_be;
 	u32 busyloop_timeout;
+	u64 log_addr;
 
 	struct file *kick;
 	struct vtap_poll kick_poll;
 	struct vtap_poll sock_poll;
+	struct vtap_work again;
 	struct eventfd_ctx *call;
 	struct eventfd_ctx *err;
+	bool call_due;
+	bool stopped;
 
 	struct vtap_stats stats;
 	u64 wait_since;
@@ -79,6 +91,8 @@ struct vtap_vq {
 	u32 held_tail;
 	struct xdp_buff *xdp;
 };
+
+struct vtap_scratch;
 
 /**
  * struct vtap_dev - one open file of the node
@@ -93,6 +107,7 @@ struct vtap_vq {
  * @backend_features: acknowledged VHOST_BACKEND_F_* bits
  * @log_base: SET_LOG_BASE; kept for F_LOG_ALL
  * @log_call: SET_LOG_FD
+ * @scratch: the arrays that both queues work in; NULL without an owner
  * @frags: TX buffers
  * @vq: the pair
  */
@@ -108,30 +123,95 @@ struct vtap_dev {
 	u64 backend_features;
 	u64 log_base;
 	struct eventfd_ctx *log_call;
+	struct vtap_scratch *scratch;
 	struct vtap_frag_pool frags;
 	struct vtap_vq vq[VTAP_VQ_MAX];
 };
+
+/* owned by main.c */
+extern unsigned short vtap_max_mem_regions;
 
 /* All open devices, for netlink; owned by dev.c. */
 extern struct list_head vtap_dev_list;
 extern struct mutex vtap_dev_list_lock;
 
 /* prototypes of dev.c */
+
+/** vtap_dev_open() - file_operations.open: a device without an owner */
 int vtap_dev_open(struct inode *inode, struct file *file);
+
+/** vtap_dev_release() - file_operations.release: stop and free everything */
 int vtap_dev_release(struct inode *inode, struct file *file);
-/* These four: dev->lock held. Errors as in-tree vhost_net. */
+
+/**
+ * vtap_dev_check_owner() - may current do this; dev->lock held
+ * Return: 0, or -EPERM for anybody but the owner (also while there is none).
+ */
 int vtap_dev_check_owner(const struct vtap_dev *dev);
+
+/**
+ * vtap_dev_set_owner() - VHOST_SET_OWNER; dev->lock held
+ * Return: 0, -EBUSY, or what hindered the worker; nothing is left behind then.
+ */
 int vtap_dev_set_owner(struct vtap_dev *dev);
+
+/**
+ * vtap_dev_reset_owner() - VHOST_RESET_OWNER; dev->lock held
+ * Return: 0, -EPERM or -ENOMEM (then nothing has changed).
+ */
 int vtap_dev_reset_owner(struct vtap_dev *dev);
+
+/**
+ * vtap_dev_set_backend() - VHOST_NET_SET_BACKEND; dev->lock held
+ * @index: virtqueue
+ * @fd: tap, tun queue or packet socket; -1 detaches
+ * Return: 0; -EPERM, -ENOBUFS, -EFAULT, -ENOTSOCK, -EINVAL as in-tree, and the
+ * old backend keeps running then.
+ */
 int vtap_dev_set_backend(struct vtap_dev *dev, u32 index, int fd);
+
+/**
+ * vtap_dev_set_features() - take over acknowledged bits; dev->lock held
+ * @features: bits that are all offered
+ */
+void vtap_dev_set_features(struct vtap_dev *dev, u64 features);
+
+/**
+ * vtap_dev_set_mem() - switch both queues to another table at once; dev->lock held
+ * @mem: checked and sorted; the device owns it from now on. The old one is freed.
+ */
+void vtap_dev_set_mem(struct vtap_dev *dev, struct vtap_mem *mem);
+
+/** vtap_dev_lock_vqs() - take both vq->lock, in order */
+void vtap_dev_lock_vqs(struct vtap_dev *dev);
+
+/** vtap_dev_unlock_vqs() - and release them */
+void vtap_dev_unlock_vqs(struct vtap_dev *dev);
 
 /* prototypes of uapi.c */
 extern const struct file_operations vtap_fops;
 
 /* prototypes of vq.c */
-int vtap_vq_init(struct vtap_vq *vq, struct vtap_dev *dev, u32 index);
-void vtap_vq_destroy(struct vtap_vq *vq);
-/* The SET_VRING_* calls; dev->lock held, vq->lock taken inside. */
+
+/** vtap_vq_init() - once per open; the ring follows with vtap_vq_reset() */
+void vtap_vq_init(struct vtap_vq *vq, struct vtap_dev *dev, u32 index);
+
+/**
+ * vtap_vq_reset() - forget all that ioctls have set, and drop its eventfds
+ * No backend, kick_poll stopped, worker flushed; dev->scratch allocated or NULL.
+ */
+void vtap_vq_reset(struct vtap_vq *vq);
+
+/** vtap_vq_set_features() - take over dev->features; vq->lock held */
+void vtap_vq_set_features(struct vtap_vq *vq);
+
+/**
+ * vtap_vq_access_ok() - could the queue run as it is set up; vq->lock held
+ * @log_base: SET_LOG_BASE that would be in force
+ */
+bool vtap_vq_access_ok(const struct vtap_vq *vq, u64 log_base);
+
+/** vtap_vq_ioctl() - the SET_VRING_* and GET_VRING_* calls; dev->lock held */
 long vtap_vq_ioctl(struct vtap_dev *dev, unsigned int cmd, void __user *argp);
 
 /**

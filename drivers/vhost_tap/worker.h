@@ -36,7 +36,7 @@ struct vtap_work {
  * @wait: entry there
  * @wqh: that waitqueue; NULL while not polling
  * @work: what gets queued
- * @worker: where; NULL before SET_OWNER
+ * @dev: on whose worker; before SET_OWNER there is none, and nothing happens
  * @mask: EPOLLIN or EPOLLOUT
  */
 struct vtap_poll {
