@@ -1,0 +1,369 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The device: open and release, its owner, its backends. Everything here runs
+ * in a process that called the node, never on the worker, and takes the worker
+ * off a queue before it changes what the worker looks at.
+ */
+#include <linux/atomic.h>
+#include <linux/fs.h>
+#include <linux/mm.h>
+#include <linux/nospec.h>
+#include <linux/sched/mm.h>
+#include <linux/slab.h>
+#include <linux/virtio_net.h>
+#include <trace/events/vhost_tap.h>
+
+#include "dev.h"
+
+/*
+ * The arrays that the two queues work in.
+ *
+ * By far the most of a device, so it is there only while it has an owner, and
+ * accounted to that. One allocation: alone, each of them would waste up to
+ * half of a power of two.
+ */
+struct vtap_scratch {
+	struct iovec rx_seg[VTAP_MAX_SEGS];
+	struct iovec tx_seg[VTAP_MAX_SEGS];
+	struct vtap_chain rx_chain[VTAP_MAX_SEGS];
+	struct vtap_chain tx_chain[VTAP_BATCH];
+	struct xdp_buff xdp[VTAP_BATCH];
+	void *held[VTAP_BATCH];
+};
+
+LIST_HEAD(vtap_dev_list);
+/* protects vtap_dev_list; taken before any dev->lock */
+DEFINE_MUTEX(vtap_dev_list_lock);
+
+void vtap_dev_lock_vqs(struct vtap_dev *dev)
+{
+	u32 i;
+
+	lockdep_assert_held(&dev->lock);
+	for (i = 0; i < VTAP_VQ_MAX; i++)
+		mutex_lock_nested(&dev->vq[i].lock, i);
+}
+
+void vtap_dev_unlock_vqs(struct vtap_dev *dev)
+{
+	u32 i;
+
+	for (i = VTAP_VQ_MAX; i-- > 0;)
+		mutex_unlock(&dev->vq[i].lock);
+}
+
+int vtap_dev_open(struct inode *inode, struct file *file)
+{
+	static atomic_t last_id = ATOMIC_INIT(0);
+	struct vtap_dev *dev;
+	u32 i;
+
+	dev = kzalloc(sizeof(*dev), GFP_KERNEL_ACCOUNT);
+	if (!dev)
+		return -ENOMEM;
+	mutex_init(&dev->lock);
+	dev->id = atomic_inc_return(&last_id);
+	vtap_frag_init(&dev->frags);
+	for (i = 0; i < VTAP_VQ_MAX; i++) {
+		vtap_vq_init(&dev->vq[i], dev, i);
+		vtap_vq_reset(&dev->vq[i]);
+	}
+	file->private_data = dev;
+
+	mutex_lock(&vtap_dev_list_lock);
+	list_add_tail(&dev->list, &vtap_dev_list);
+	mutex_unlock(&vtap_dev_list_lock);
+	return 0;
+}
+
+/*
+ * Let the two queues work in @scratch, or in nothing. No queue runs: there is
+ * no worker yet, or no more.
+ */
+static void vtap_dev_set_scratch(struct vtap_dev *dev, struct vtap_scratch *scratch)
+{
+	struct vtap_vq *rx = &dev->vq[VTAP_VQ_RX];
+	struct vtap_vq *tx = &dev->vq[VTAP_VQ_TX];
+
+	kvfree(dev->scratch);
+	dev->scratch = scratch;
+	rx->held = scratch ? scratch->held : NULL;
+	rx->ring.chain = scratch ? scratch->rx_chain : NULL;
+	rx->ring.seg = scratch ? scratch->rx_seg : NULL;
+	tx->xdp = scratch ? scratch->xdp : NULL;
+	tx->ring.chain = scratch ? scratch->tx_chain : NULL;
+	tx->ring.seg = scratch ? scratch->tx_seg : NULL;
+}
+
+/*
+ * Take the backend away from a queue. Under vq->lock no handler of this queue
+ * runs, and none will do anything after it; what it has held goes back to the
+ * socket first (I5). The caller flushes the worker before it drops the socket:
+ * the other queue's busy polling may be looking at it.
+ */
+static struct vtap_sock *vtap_dev_detach(struct vtap_vq *vq)
+{
+	struct vtap_sock *sock;
+	u64 before;
+
+	mutex_lock(&vq->lock);
+	sock = vq->sock;
+	if (sock) {
+		before = vq->stats.held_returned;
+		vtap_poll_stop(&vq->sock_poll);
+		if (vq->index == VTAP_VQ_RX)
+			vtap_rx_return_held(vq);
+		vq->sock = NULL;
+		trace_vhost_tap_detach(vq->dev->id, vq->index, vq->ring.last_avail,
+				       vq->stats.held_returned - before);
+	}
+	mutex_unlock(&vq->lock);
+	return sock;
+}
+
+/*
+ * Back to a device without an owner. Ends the worker before anything that it
+ * could look at goes away.
+ */
+static void vtap_dev_stop(struct vtap_dev *dev)
+{
+	struct vtap_sock *sock[VTAP_VQ_MAX];
+	struct vtap_vq *vq;
+	u32 i;
+
+	lockdep_assert_held(&dev->lock);
+
+	for (i = 0; i < VTAP_VQ_MAX; i++)
+		sock[i] = vtap_dev_detach(&dev->vq[i]);
+	for (i = 0; i < VTAP_VQ_MAX; i++) {
+		vq = &dev->vq[i];
+		mutex_lock(&vq->lock);
+		vtap_poll_stop(&vq->kick_poll);
+		mutex_unlock(&vq->lock);
+	}
+	/* Nothing queues any more, and the last runs find no backend. */
+	vtap_worker_destroy(dev);
+	for (i = 0; i < VTAP_VQ_MAX; i++)
+		vtap_sock_put(sock[i]);
+
+	vtap_dev_set_scratch(dev, NULL);
+	vtap_frag_destroy(&dev->frags);
+	vtap_frag_init(&dev->frags);
+	kvfree(dev->mem);
+	dev->mem = NULL;
+	dev->features = 0;
+	dev->backend_features = 0;
+	dev->log_base = 0;
+	if (dev->log_call)
+		eventfd_ctx_put(dev->log_call);
+	dev->log_call = NULL;
+	for (i = 0; i < VTAP_VQ_MAX; i++)
+		vtap_vq_reset(&dev->vq[i]);
+
+	if (dev->mm)
+		mmput(dev->mm);
+	dev->mm = NULL;
+	dev->owner = 0;
+}
+
+int vtap_dev_release(struct inode *inode, struct file *file)
+{
+	struct vtap_dev *dev = file->private_data;
+
+	mutex_lock(&vtap_dev_list_lock);
+	list_del(&dev->list);
+	mutex_unlock(&vtap_dev_list_lock);
+
+	mutex_lock(&dev->lock);
+	vtap_dev_stop(dev);
+	mutex_unlock(&dev->lock);
+
+	mutex_destroy(&dev->lock);
+	kfree(dev);
+	return 0;
+}
+
+int vtap_dev_check_owner(const struct vtap_dev *dev)
+{
+	lockdep_assert_held(&dev->lock);
+	return dev->mm == current->mm ? 0 : -EPERM;
+}
+
+int vtap_dev_set_owner(struct vtap_dev *dev)
+{
+	struct vtap_scratch *scratch;
+	int err;
+
+	/* A power of two of pages, and nothing of it wasted, on 64-bit hosts. */
+	BUILD_BUG_ON(sizeof(*scratch) > 16 * 4096);
+	lockdep_assert_held(&dev->lock);
+
+	if (dev->mm)
+		return -EBUSY;
+
+	dev->mm = get_task_mm(current);
+	if (!dev->mm)
+		return -EPERM;
+	dev->owner = task_tgid_nr(current);
+
+	scratch = kvzalloc(sizeof(*scratch), GFP_KERNEL_ACCOUNT);
+	if (!scratch) {
+		err = -ENOMEM;
+		goto err_mm;
+	}
+	vtap_dev_set_scratch(dev, scratch);
+
+	err = vtap_worker_create(dev);
+	if (err)
+		goto err_scratch;
+	return 0;
+
+err_scratch:
+	vtap_dev_set_scratch(dev, NULL);
+err_mm:
+	mmput(dev->mm);
+	dev->mm = NULL;
+	dev->owner = 0;
+	return err;
+}
+
+int vtap_dev_reset_owner(struct vtap_dev *dev)
+{
+	struct vtap_mem *mem;
+	int err;
+
+	err = vtap_dev_check_owner(dev);
+	if (err)
+		return err;
+	/*
+	 * As in-tree, the next owner begins with an empty table, not with none:
+	 * it may attach a backend without setting one.
+	 */
+	mem = kvzalloc(struct_size(mem, region, 0), GFP_KERNEL_ACCOUNT);
+	if (!mem)
+		return -ENOMEM;
+	vtap_dev_stop(dev);
+	vtap_dev_set_mem(dev, mem);
+	return 0;
+}
+
+void vtap_dev_set_features(struct vtap_dev *dev, u64 features)
+{
+	u32 i;
+
+	vtap_dev_lock_vqs(dev);
+	dev->features = features;
+	for (i = 0; i < VTAP_VQ_MAX; i++)
+		vtap_vq_set_features(&dev->vq[i]);
+	vtap_dev_unlock_vqs(dev);
+}
+
+void vtap_dev_set_mem(struct vtap_dev *dev, struct vtap_mem *mem)
+{
+	struct vtap_mem *old = dev->mem;
+	u32 i;
+
+	/*
+	 * Between runs no chain is outstanding, so nothing points into the old
+	 * table once both locks were held.
+	 */
+	vtap_dev_lock_vqs(dev);
+	dev->mem = mem;
+	for (i = 0; i < VTAP_VQ_MAX; i++) {
+		dev->vq[i].ring.mem = mem;
+		dev->vq[i].ring.last_region = 0;
+	}
+	vtap_dev_unlock_vqs(dev);
+	kvfree(old);
+}
+
+/* Would this socket wake us? A tap without a device cannot (EPOLLERR). */
+static int vtap_dev_watch(struct vtap_vq *vq, struct vtap_sock *sock)
+{
+	/* TX is watched only after the socket said -EAGAIN. */
+	if (vq->index == VTAP_VQ_TX)
+		return vfs_poll(sock->file, NULL) & EPOLLERR ? -EINVAL : 0;
+	return vtap_poll_start(&vq->sock_poll, sock->file);
+}
+
+static int vtap_dev_attach(struct vtap_vq *vq, struct vtap_sock *sock)
+{
+	struct vtap_sock *old = vq->sock;
+	u64 before = vq->stats.held_returned;
+	int err;
+
+	lockdep_assert_held(&vq->lock);
+
+	vtap_poll_stop(&vq->sock_poll);
+	if (old && vq->index == VTAP_VQ_RX)
+		vtap_rx_return_held(vq);
+
+	err = vtap_ring_start(&vq->ring);
+	if (!err)
+		err = vtap_dev_watch(vq, sock);
+	if (err) {
+		/* The old one goes on; its next run watches it again. */
+		if (old)
+			vtap_worker_queue(vq->dev, &vq->again);
+		return err;
+	}
+	if (old)
+		trace_vhost_tap_detach(vq->dev->id, vq->index, vq->ring.last_avail,
+				       vq->stats.held_returned - before);
+	vq->sock = sock;
+	vq->stopped = false;
+	trace_vhost_tap_attach(vq->dev->id, vq->index, vq->ring.last_avail, 0);
+
+	/* Whatever the guest kicked for before there was a backend (I4). */
+	vtap_worker_queue(vq->dev, &vq->again);
+	return 0;
+}
+
+int vtap_dev_set_backend(struct vtap_dev *dev, u32 index, int fd)
+{
+	struct vtap_sock *sock = NULL, *old;
+	struct vtap_vq *vq;
+	bool ok;
+	int err;
+
+	err = vtap_dev_check_owner(dev);
+	if (err)
+		return err;
+	if (index >= VTAP_VQ_MAX)
+		return -ENOBUFS;
+	vq = &dev->vq[array_index_nospec(index, VTAP_VQ_MAX)];
+
+	/* As in-tree also asked of a queue that is about to stop. */
+	mutex_lock(&vq->lock);
+	ok = vtap_vq_access_ok(vq, dev->log_base);
+	mutex_unlock(&vq->lock);
+	if (!ok)
+		return -EFAULT;
+
+	if (fd == -1) {
+		old = vtap_dev_detach(vq);
+		goto out_flush;
+	}
+	sock = vtap_sock_get(fd);
+	if (IS_ERR(sock))
+		return PTR_ERR(sock);
+
+	mutex_lock(&vq->lock);
+	old = vq->sock;
+	if (old && old->sock == sock->sock) {
+		/* Nothing to change, but maybe the tap is back from a detach. */
+		vtap_worker_queue(dev, &vq->again);
+		old = sock;
+	} else {
+		err = vtap_dev_attach(vq, sock);
+		if (err)
+			old = sock;
+	}
+	mutex_unlock(&vq->lock);
+
+out_flush:
+	if (old)
+		vtap_worker_flush(dev);
+	vtap_sock_put(old);
+	return err;
+}
