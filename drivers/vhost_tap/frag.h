@@ -12,14 +12,15 @@
 
 struct page;
 
-/* Chunks a pool keeps going round over; what a full tap queue can hold on to. */
+/* Chunks a pool keeps; with 32 KiB each, more than four batches of 64 bytes. */
 #define VTAP_FRAG_CHUNKS	8
 
 /**
  * struct vtap_frag_chunk - one (compound) page cut into fragments
  * @page: NULL until used first
- * @size: its bytes
- * @bias: references of ours not yet handed out with fragments
+ * @size: its bytes; 0 without a page
+ * @bias: references of ours not yet handed out with fragments; at least 1
+ *	with a page
  */
 struct vtap_frag_chunk {
 	struct page *page;
@@ -28,10 +29,12 @@ struct vtap_frag_chunk {
 };
 
 /**
- * struct vtap_frag_pool - the chunks of one device; used by its worker alone
+ * struct vtap_frag_pool - the chunks of one device
  * @chunk: all of them
  * @cur: the chunk being cut
  * @offset: bytes of it already handed out
+ *
+ * Used by the device's TX queue alone, under that queue's mutex.
  */
 struct vtap_frag_pool {
 	struct vtap_frag_chunk chunk[VTAP_FRAG_CHUNKS];
@@ -41,21 +44,24 @@ struct vtap_frag_pool {
 
 /* prototypes of frag.c */
 
+/** vtap_frag_init() - an empty pool; pages come with the first frames */
 void vtap_frag_init(struct vtap_frag_pool *pool);
 
 /**
- * vtap_frag_alloc() - a cache-aligned buffer of @size bytes (<= PAGE_SIZE)
+ * vtap_frag_alloc() - a buffer of @size bytes, not cleared
+ * @size: a multiple of SMP_CACHE_BYTES, at most PAGE_SIZE; the buffer is
+ *	aligned to SMP_CACHE_BYTES then
  *
  * It carries one reference of its page: who frees it does so with
  * page_frag_free(), put_page() of its head page, or by freeing the skb built
- * around it. May sleep.
+ * around it. May sleep, but does not wait for memory to be reclaimed.
  *
- * Return: the buffer, not cleared, or NULL.
+ * Return: the buffer, or NULL.
  */
 void *vtap_frag_alloc(struct vtap_frag_pool *pool, u32 size);
 
 /** vtap_frag_undo() - take back the fragment allocated last, unused */
-void vtap_frag_undo(struct vtap_frag_pool *pool, void *buf, u32 size);
+void vtap_frag_undo(struct vtap_frag_pool *pool, u32 size);
 
 /** vtap_frag_destroy() - drop our references; fragments in flight live on */
 void vtap_frag_destroy(struct vtap_frag_pool *pool);

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Recycled buffers for TX frames. Touches pages and their reference counts,
+ * nothing else.
+ *
+ * A chunk is a compound page, cut from front to back. All references that its
+ * fragments will carry are taken at once, in advance: chunk->bias counts those
+ * not handed out yet. To hand out a fragment is then a plain decrement, and
+ * whoever frees it drops a reference of the page as of any other. Once
+ *
+ *	page_ref_count(page) == chunk->bias
+ *
+ * every fragment has come home, and the chunk is cut again from its front: no
+ * allocation, no clearing, no atomic operation.
+ *
+ * The pool never waits for a chunk. If the stack holds on to all of them
+ * (queued skbs, frames redirected by XDP), one is left to its holders, who free
+ * it when they are done, and a new page takes its place. So the pool never grows
+ * over VTAP_FRAG_CHUNKS chunks, however long its fragments live.
+ */
+#include <linux/align.h>
+#include <linux/bug.h>
+#include <linux/cache.h>
+#include <linux/gfp.h>
+#include <linux/mm.h>
+#include <linux/page_ref.h>
+#include <linux/sizes.h>
+#include <linux/string.h>
+
+#include "frag.h"
+
+#define VTAP_FRAG_ORDER		get_order(SZ_32K)
+
+/* References taken at once, and how few of them are too few for one more round. */
+#define VTAP_FRAG_BIAS		65536U
+#define VTAP_FRAG_BIAS_LOW	4096U
+
+/*
+ * Have all fragments of @chunk come home? Whoever dropped a reference did so
+ * with a fully ordered atomic operation after its last access; our next stores
+ * into the page depend on this load. So they come after.
+ *
+ * Pages from the emergency reserves are used once and not kept.
+ */
+static bool vtap_frag_idle(const struct vtap_frag_chunk *chunk)
+{
+	return chunk->page && page_ref_count(chunk->page) == chunk->bias &&
+	       !page_is_pfmemalloc(chunk->page);
+}
+
+/* Leave the page to the holders of its fragments, or free it. */
+static void vtap_frag_release(struct vtap_frag_chunk *chunk)
+{
+	if (!chunk->page)
+		return;
+	page_ref_sub(chunk->page, chunk->bias - 1);
+	put_page(chunk->page);
+	memset(chunk, 0, sizeof(*chunk));
+}
+
+/* Put a new page into @chunk's place; a failure leaves the old one there. */
+static bool vtap_frag_renew(struct vtap_frag_chunk *chunk)
+{
+	const gfp_t gfp = GFP_KERNEL | __GFP_NOWARN | __GFP_NORETRY;
+	u32 order = VTAP_FRAG_ORDER;
+	struct page *page;
+
+	/* A large page saves time, but is not worth compacting memory for. */
+	page = alloc_pages((gfp & ~__GFP_DIRECT_RECLAIM) | __GFP_COMP, order);
+	if (!page) {
+		order = 0;
+		page = alloc_page(gfp);
+	}
+	if (!page)
+		return false;
+
+	vtap_frag_release(chunk);
+	page_ref_add(page, VTAP_FRAG_BIAS - 1);
+	chunk->page = page;
+	chunk->size = PAGE_SIZE << order;
+	chunk->bias = VTAP_FRAG_BIAS;
+	return true;
+}
+
+/*
+ * Find a chunk to cut after the current one is used up. The search begins at
+ * the front, so that as few chunks as possible are in use and these stay in
+ * the cache.
+ */
+static struct vtap_frag_chunk *vtap_frag_next(struct vtap_frag_pool *pool)
+{
+	struct vtap_frag_chunk *chunk;
+	u32 i, place = VTAP_FRAG_CHUNKS;
+
+	/* What a chunk of the smallest fragments hands out must be covered. */
+	BUILD_BUG_ON((PAGE_SIZE << VTAP_FRAG_ORDER) / SMP_CACHE_BYTES >=
+		     VTAP_FRAG_BIAS_LOW);
+
+	for (i = 0; i < VTAP_FRAG_CHUNKS; i++) {
+		chunk = &pool->chunk[i];
+		if (vtap_frag_idle(chunk)) {
+			if (unlikely(chunk->bias < VTAP_FRAG_BIAS_LOW)) {
+				page_ref_add(chunk->page, VTAP_FRAG_BIAS);
+				chunk->bias += VTAP_FRAG_BIAS;
+			}
+			goto found;
+		}
+		if (!chunk->page && place == VTAP_FRAG_CHUNKS)
+			place = i;
+	}
+
+	/* None: take an empty place, or that of the chunk used longest ago. */
+	i = place < VTAP_FRAG_CHUNKS ? place : (pool->cur + 1) % VTAP_FRAG_CHUNKS;
+	chunk = &pool->chunk[i];
+	if (!vtap_frag_renew(chunk))
+		return NULL;
+found:
+	pool->cur = i;
+	pool->offset = 0;
+	return chunk;
+}
+
+void vtap_frag_init(struct vtap_frag_pool *pool)
+{
+	memset(pool, 0, sizeof(*pool));
+}
+
+void *vtap_frag_alloc(struct vtap_frag_pool *pool, u32 size)
+{
+	struct vtap_frag_chunk *chunk = &pool->chunk[pool->cur];
+	void *buf;
+
+	if (pool->offset + size > chunk->size) {
+		chunk = vtap_frag_next(pool);
+		if (unlikely(!chunk))
+			return NULL;
+	}
+	buf = page_address(chunk->page) + pool->offset;
+	pool->offset += size;
+	chunk->bias--;
+	return buf;
+}
+
+void vtap_frag_undo(struct vtap_frag_pool *pool, u32 size)
+{
+	pool->offset -= size;
+	pool->chunk[pool->cur].bias++;
+}
+
+void vtap_frag_destroy(struct vtap_frag_pool *pool)
+{
+	u32 i;
+
+	for (i = 0; i < VTAP_FRAG_CHUNKS; i++)
+		vtap_frag_release(&pool->chunk[i]);
+	vtap_frag_init(pool);
+}
