@@ -7,7 +7,9 @@
 #define VTAP_SOCK_H
 
 #include <linux/ptr_ring.h>
+#include <linux/skbuff.h>
 #include <linux/uio.h>
+#include <linux/virtio_net.h>
 #include <net/xdp.h>
 
 /**
@@ -15,13 +17,11 @@
  * @sock: the socket
  * @file: the one reference that keeps all of it alive
  * @ring: where its frames to us wait; NULL for packet sockets
- * @headroom: what XDP wants in front of a TX frame, bytes
  */
 struct vtap_sock {
 	struct socket *sock;
 	struct file *file;
 	struct ptr_ring *ring;
-	u16 headroom;
 };
 
 /* prototypes of sock.c */
@@ -36,8 +36,9 @@ struct vtap_sock *vtap_sock_get(int fd);
 /** vtap_sock_put() - drop it; NULL-safe */
 void vtap_sock_put(struct vtap_sock *s);
 
-/** vtap_sock_can_batch() - may TX frames wait for others: the send buffer is unlimited */
-bool vtap_sock_can_batch(const struct vtap_sock *s);
+/*
+ * Receiving
+ */
 
 /**
  * vtap_sock_dequeue() - take up to @n frames off the backend's ring
@@ -56,8 +57,8 @@ void vtap_sock_requeue(struct vtap_sock *s, void **frames, unsigned int n);
 /** vtap_sock_frame_len() - bytes of a frame as the guest will see it, VLAN tag included */
 unsigned int vtap_sock_frame_len(void *frame);
 
-/** vtap_sock_drop() - free a frame by its own type (skb or XDP frame) */
-void vtap_sock_drop(void *frame);
+/** vtap_sock_prefetch() - @frame's length will be asked for soon */
+void vtap_sock_prefetch(void *frame);
 
 /**
  * vtap_sock_peek_len() - bytes of the next frame of a backend without a ring, 0 if none
@@ -71,39 +72,64 @@ bool vtap_sock_has_frames(struct vtap_sock *s);
  * vtap_sock_recv() - copy a frame, behind the socket's own header, into @iter
  * @frame: dequeued frame, consumed whatever happens; NULL takes the next one
  *	of a backend without a ring
- * @iter: guest segments
+ * @iter: guest segments; what is left in it afterwards was not written, also
+ *	where the socket reports no error for that
  * @len: bytes expected, header included
  * Return: bytes the frame has (it may be more than @len), or -errno.
  */
 int vtap_sock_recv(struct vtap_sock *s, void *frame, struct iov_iter *iter, size_t len);
 
 /**
- * vtap_sock_send() - send one frame from guest segments; never blocks
- * @iter: socket header and frame
- * @more: more frames follow (MSG_MORE)
- * Return: 0, -EAGAIN (not writable: retry later), or another -errno.
+ * vtap_sock_drop() - free a frame by its own type (skb or XDP frame)
+ * @frame: dequeued frame; NULL takes and frees the next one of a backend
+ *	without a ring
  */
-int vtap_sock_send(struct vtap_sock *s, struct iov_iter *iter, size_t len, bool more);
+void vtap_sock_drop(struct vtap_sock *s, void *frame);
+
+/*
+ * Sending
+ */
+
+/** vtap_sock_can_batch() - may frames wait for others: the send buffer is unlimited */
+bool vtap_sock_can_batch(const struct vtap_sock *s);
 
 /**
- * vtap_sock_prepare() - fit one frame, copied into a fragment, for a batch
- * @xdp: filled in
- * @buf: start of the fragment, @buflen bytes with room for skb_shared_info
- * @pad: where the frame begins in it (vtap_sock_pad())
- * @len: bytes of the frame
- * The virtio-net header must stand at vtap_sock_hdr(@buf, @pad, hlen) already.
+ * vtap_sock_send() - send one frame from guest segments; never blocks
+ * @iter: socket header and frame
+ * Return: 0, -EAGAIN (not writable: retry later), or another -errno.
  */
-void vtap_sock_prepare(struct xdp_buff *xdp, void *buf, u32 buflen, u32 pad, u32 len);
+int vtap_sock_send(struct vtap_sock *s, struct iov_iter *iter);
 
-/** vtap_sock_pad() - bytes in front of a frame in a fragment, header of @hlen included */
+/**
+ * vtap_sock_pad() - bytes to leave in front of a frame in a buffer for a batch
+ * @hlen: bytes in front of the frame that are copied along with it
+ *
+ * It depends on whether an XDP program is attached, so that it is good for one
+ * batch only.
+ */
 u32 vtap_sock_pad(const struct vtap_sock *s, u32 hlen);
 
-/** vtap_sock_hdr() - where the socket looks for the virtio-net header in a fragment */
-void *vtap_sock_hdr(void *buf, u32 pad, u32 hlen);
+/** vtap_sock_buflen() - size of the buffer for a frame of @len bytes; may be over PAGE_SIZE */
+static inline u32 vtap_sock_buflen(u32 pad, u32 len)
+{
+	return SKB_DATA_ALIGN(pad + len) + SKB_DATA_ALIGN(sizeof(struct skb_shared_info));
+}
+
+/**
+ * vtap_sock_prepare() - make one frame, copied into a buffer, ready for a batch
+ * @xdp: filled in
+ * @buf: start of the buffer, @buflen bytes (vtap_sock_buflen())
+ * @pad: where the frame begins in it (vtap_sock_pad())
+ * @len: bytes of the frame
+ * Return: where the socket looks for the frame's virtio-net header, to be
+ * filled in by the caller: a place in front of what @pad leaves for @hlen.
+ */
+struct virtio_net_hdr *vtap_sock_prepare(struct xdp_buff *xdp, void *buf, u32 buflen,
+					 u32 pad, u32 len);
 
 /**
  * vtap_sock_send_batch() - hand @n prepared frames over in one sendmsg (TUN_MSG_PTR)
- * Whatever is returned, the fragments are not the caller's any more.
+ * Whatever is returned, the buffers are not the caller's any more.
  * Return: 0, or -errno if none of them was taken.
  */
 int vtap_sock_send_batch(struct vtap_sock *s, struct xdp_buff *xdp, unsigned int n);
