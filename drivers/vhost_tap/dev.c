@@ -140,6 +140,7 @@ static void vtap_dev_stop(struct vtap_dev *dev)
 		mutex_lock(&vq->lock);
 		vtap_poll_stop(&vq->kick_poll);
 		mutex_unlock(&vq->lock);
+		vtap_vq_cancel_retry(vq);
 	}
 	/* Nothing queues any more, and the last runs find no backend. */
 	vtap_worker_destroy(dev);

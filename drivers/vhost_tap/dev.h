@@ -15,6 +15,7 @@
 #include <linux/list.h>
 #include <linux/mutex.h>
 #include <linux/vhost.h>
+#include <linux/workqueue.h>
 
 #include "frag.h"
 #include "ring.h"
@@ -51,6 +52,8 @@ enum {
  * @sock_poll: queues the handler when the socket becomes ready
  * @again: queues the handler for more of the same: its budget ended, a backend
  *	came, the other queue's busy poll found work for it
+ * @retry: queues @again after a while, when nothing else would
+ * @retries: times in a row that TX found no memory to send
  * @call, @err: eventfds; NULL for none
  * @call_due: the guest wanted to be interrupted while @call was NULL
  * @stopped: the ring broke, and that has been told
@@ -78,6 +81,8 @@ struct vtap_vq {
 	struct vtap_poll kick_poll;
 	struct vtap_poll sock_poll;
 	struct vtap_work again;
+	struct delayed_work retry;
+	u32 retries;
 	struct eventfd_ctx *call;
 	struct eventfd_ctx *err;
 	bool call_due;
@@ -213,6 +218,16 @@ bool vtap_vq_access_ok(const struct vtap_vq *vq, u64 log_base);
 
 /** vtap_vq_ioctl() - the SET_VRING_* and GET_VRING_* calls; dev->lock held */
 long vtap_vq_ioctl(struct vtap_dev *dev, unsigned int cmd, void __user *argp);
+
+/**
+ * vtap_vq_retry() - have the handler run again soon, but not at once
+ * For what no poll and no kick announces: memory, a tap that has no device for
+ * now. vq->lock held, with a backend.
+ */
+void vtap_vq_retry(struct vtap_vq *vq);
+
+/** vtap_vq_cancel_retry() - end that; without a backend it does not begin again */
+void vtap_vq_cancel_retry(struct vtap_vq *vq);
 
 /**
  * vtap_vq_signal() - interrupt the guest if it asked for it

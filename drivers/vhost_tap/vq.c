@@ -50,6 +50,13 @@ static void vtap_vq_again_work(struct vtap_work *work)
 	vtap_vq_run(container_of(work, struct vtap_vq, again));
 }
 
+static void vtap_vq_retry_work(struct work_struct *work)
+{
+	struct vtap_vq *vq = container_of(work, struct vtap_vq, retry.work);
+
+	vtap_worker_queue(vq->dev, &vq->again);
+}
+
 void vtap_vq_init(struct vtap_vq *vq, struct vtap_dev *dev, u32 index)
 {
 	mutex_init(&vq->lock);
@@ -59,6 +66,7 @@ void vtap_vq_init(struct vtap_vq *vq, struct vtap_dev *dev, u32 index)
 	vtap_poll_init(&vq->sock_poll, vtap_vq_sock_work,
 		       index == VTAP_VQ_RX ? EPOLLIN : EPOLLOUT, dev);
 	vtap_work_init(&vq->again, vtap_vq_again_work);
+	INIT_DELAYED_WORK(&vq->retry, vtap_vq_retry_work);
 	vtap_ring_init(&vq->ring, index == VTAP_VQ_RX, NULL,
 		       index == VTAP_VQ_RX ? VTAP_MAX_SEGS : VTAP_BATCH, NULL);
 }
@@ -107,6 +115,7 @@ void vtap_vq_reset(struct vtap_vq *vq)
 	vq->call_due = false;
 	vq->stopped = false;
 	vq->wait_since = 0;
+	vq->retries = 0;
 	vtap_vq_set_features(vq);
 
 	if (vq->kick)
@@ -376,6 +385,17 @@ long vtap_vq_ioctl(struct vtap_dev *dev, unsigned int cmd, void __user *argp)
 	if (flush)
 		vtap_worker_flush(dev);
 	return r;
+}
+
+void vtap_vq_retry(struct vtap_vq *vq)
+{
+	lockdep_assert_held(&vq->lock);
+	schedule_delayed_work(&vq->retry, vq->index == VTAP_VQ_RX ? HZ / 10 : 1);
+}
+
+void vtap_vq_cancel_retry(struct vtap_vq *vq)
+{
+	cancel_delayed_work_sync(&vq->retry);
 }
 
 void vtap_vq_signal(struct vtap_vq *vq)
