@@ -11,6 +11,8 @@
 #   demo    what runs inside it for make demo
 #   style   make style
 #   all     everything
+# usage: scripts/deps.sh headers KDIR
+#   the running kernel's headers, when KDIR is where they would be
 set -euo pipefail
 . "$(dirname "$0")/lib.sh"
 
@@ -20,6 +22,17 @@ vm=(qemu-system-x86 busybox-static kmod xz-utils cpio iproute2 procps)
 tests=("${vm[@]}" "${build[@]}" dpdk ethtool iputils-ping python3-minimal)
 demo=("${vm[@]}" "${build[@]}" iputils-ping binutils)
 style=("${build[@]}" sparse coccinelle shellcheck perl python3-minimal)
+
+if [ "${1:-}" = headers ]; then
+	rel=$(uname -r)
+	if [ "${2:-}" = "/lib/modules/$rel/build" ] &&
+	   apt-cache show "linux-headers-$rel" >/dev/null 2>&1; then
+		need_pkgs "linux-headers-$rel"
+	fi
+	[ -e "${2:-}/Makefile" ] ||
+		die "no kernel headers in ${2:-}: give KDIR=…, for instance KDIR=\$(scripts/kernel.sh get ${VTAP_KERNELS[0]})/kdir"
+	exit 0
+fi
 
 want=()
 [ $# -gt 0 ] || set -- --help

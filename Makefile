@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# What a person types; `make help` lists it. Kbuild reads Kbuild, not this file.
+
+KERNEL ?= 6.12
+KDIR ?= /lib/modules/$(shell uname -r)/build
+PREFIX ?= /usr/local
+DESTDIR ?=
+export DESTDIR
+
+MODPROBE_CONF := $(DESTDIR)/etc/modprobe.d/vhost_tap.conf
+S := scripts
+# Kbuild variables that a person may set on the command line.
+KVARS := $(foreach v,W C V KCFLAGS,$(if $($(v)),$(v)=$($(v))))
+
+.DEFAULT_GOAL := all
+.PHONY: all modules tools install uninstall modules_install demo check check-all
+.PHONY: check-build vm style mutants dkms-install dkms-uninstall clean help deps
+
+all: modules tools
+
+deps:
+	@$(S)/deps.sh build
+	@test -e "$(KDIR)/Makefile" || $(S)/deps.sh headers "$(KDIR)"
+
+modules: deps
+	$(MAKE) -C $(KDIR) M=$(CURDIR) $(KVARS) modules
+
+tools: deps
+	$(MAKE) -C tools/vhost_tap
+
+modules_install:
+	$(MAKE) -C $(KDIR) M=$(CURDIR) $(if $(DESTDIR),INSTALL_MOD_PATH=$(DESTDIR)) \
+		INSTALL_MOD_DIR=updates modules_install
+
+install: all modules_install
+	install -D -m 0644 $(S)/modprobe.conf $(MODPROBE_CONF)
+	$(MAKE) -C tools/vhost_tap install PREFIX=$(PREFIX)
+	@echo "install: done; load it with: modprobe vhost_tap (or open /dev/vhost-net)"
+
+uninstall:
+	rm -f $(MODPROBE_CONF)
+	$(S)/uninstall.sh "$(KDIR)"
+	$(MAKE) -C tools/vhost_tap uninstall PREFIX=$(PREFIX)
+	@echo "uninstall: done; /dev/vhost-net belongs to the kernel's vhost_net again"
+
+dkms-install:
+	@$(S)/dkms.sh install
+
+dkms-uninstall:
+	@$(S)/dkms.sh uninstall
+
+demo:
+	@$(S)/demo.sh --kernel $(KERNEL)
+
+check:
+	@$(S)/check.sh --kernel $(KERNEL) $(if $(TESTS),--tests "$(TESTS)")
+
+check-all:
+	@$(S)/check.sh --all $(if $(TESTS),--tests "$(TESTS)")
+
+style:
+	@$(S)/style.sh
+
+mutants:
+	@$(S)/mutants.sh --kernel $(KERNEL) $(MUTANTS)
+
+vm:
+	@$(S)/build.sh --kernel $(KERNEL) >/dev/null
+	@$(S)/vm.sh --kernel $(KERNEL) --modules out/$(KERNEL)/modules \
+		$(if $(GDB),--gdb) --shell -- bash -c \
+		'modprobe vhost_tap && echo "vhost_tap is loaded; exit or ^D ends the VM"; exec bash -i'
+
+clean:
+	rm -rf out
+	find drivers tools Module.symvers modules.order .tmp_versions .*.cmd .*.o \
+		\( -name '*.o' -o -name '*.ko' -o -name '*.mod' -o -name '*.mod.c' \
+		-o -name '.*.cmd' -o -name modules.order -o -name Module.symvers \
+		-o -name '*.a' -o -name '.module-common.o' \) -delete 2>/dev/null || :
+	$(MAKE) -s -C tools/vhost_tap clean
+
+help:
+	@echo 'make                 build for the running kernel, or for KDIR=…'
+	@echo '                     (drivers/vhost_tap/vhost_tap.ko and tools/vhost_tap/vhost-tap)'
+	@echo 'make install         install module, modprobe configuration, tool (as root)'
+	@echo 'make uninstall       remove them; /dev/vhost-net goes back to the kernel'
+	@echo 'make dkms-install    build and install through DKMS; dkms-uninstall removes it'
+	@echo 'make demo            a Linux guest passes traffic through the module, in a VM'
+	@echo 'make check           the tests, in a VM (KERNEL=6.1, 6.12; TESTS="name…" picks)'
+	@echo 'make check-all       the same on every supported kernel'
+	@echo 'make mutants         plant known bugs, prove that a test fails for each'
+	@echo 'make style           checkpatch, sparse, coccicheck, include rules, shellcheck'
+	@echo 'make vm              a shell in the host VM, module loaded (KERNEL=, GDB=1)'
+	@echo 'make clean           remove what was built in the tree'
+	@echo 'Kbuild variables W=1 C=1 V=1 work with make. Kernels and the like are kept in'
+	@echo '~/.cache/vhost_tap (VTAP_CACHE= names another folder).'

@@ -1,0 +1,293 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+# check.sh - run the tests and report them as TAP.
+#
+# usage: scripts/check.sh [--kernel SERIES | --all] [--tests "NAME…"]
+#                         [--node PATH --module NAME] [--timeout SEC]
+#
+#   --kernel SERIES  test on that kernel (6.12)
+#   --all            on every supported kernel
+#   --tests "NAME…"  only those: kselftest programs, `unit`, `build`, `install`
+#   --module NAME    test another module than ours, for instance vhost_net
+#   --timeout SEC    for a program that does not say (180)
+#
+# What runs: the build itself (W=1, no warning allowed); the ring code's unit
+# tests here; then, in the host VM, the installation and each kselftest program,
+# with the module loaded and unloaded around it. A VM that dies is booted again
+# for the rest. Output of it all: out/SERIES/check.log, kernel log beside it.
+# The last line is "N passed, N failed, N skipped".
+set -euo pipefail
+. "$(dirname "$0")/lib.sh"
+
+kernels=("${VTAP_KERNELS[0]}") only="" module=vhost_tap limit=180
+while [ $# -gt 0 ]; do
+	case $1 in
+	--kernel) kernels=("${2:?}"); shift 2 ;;
+	--all)	kernels=("${VTAP_KERNELS[@]}"); shift ;;
+	--tests) only=${2:?}; shift 2 ;;
+	--module) module=${2:?}; shift 2 ;;
+	--timeout) limit=${2:?}; shift 2 ;;
+	-h|--help) usage_from_header "$0"; exit 0 ;;
+	*)	die "unknown argument '$1'; try --help" ;;
+	esac
+done
+
+n=0 passed=0 failed=0 skipped=0
+
+# result ok|not_ok NAME [SKIP-REASON]
+result()
+{
+	n=$((n + 1))
+	case $1 in
+	ok)	if [ $# -gt 2 ]; then
+			skipped=$((skipped + 1))
+			echo "ok $n $2 # SKIP $3"
+		else
+			passed=$((passed + 1))
+			echo "ok $n $2"
+		fi ;;
+	*)	failed=$((failed + 1))
+		echo "not ok $n $2" ;;
+	esac
+}
+
+wanted()
+{
+	[ -z "$only" ] || [[ " $only " == *" $1 "* ]]
+}
+
+# tap PROGRAM: reads one program's output, reports each of its results.
+# Sets seen and bad: how many results there were, how many of them failures.
+tap_reset()
+{
+	seen=0 bad=0 plan="" before=()
+}
+
+tap_line()	# PROGRAM LINE
+{
+	local prog=$1 line=$2 name
+
+	if [[ $line =~ ^(not\ )?ok\ ([0-9]+)\ *-?\ *(.*)$ ]]; then
+		seen=$((seen + 1))
+		name=${BASH_REMATCH[3]}
+		if [ -n "${BASH_REMATCH[1]}" ] && [[ ! $name =~ \#\ *(TODO|SKIP) ]]; then
+			bad=$((bad + 1))
+			[ ${#before[@]} = 0 ] || printf '# %s\n' "${before[@]: -40}"
+			result not_ok "$prog: $name"
+		elif [[ $name =~ ^(.*[^ ])?\ *\#\ *SKIP\ *(.*)$ ]]; then
+			result ok "$prog: ${BASH_REMATCH[1]:-all}" "${BASH_REMATCH[2]}"
+		else
+			result ok "$prog: $name"
+		fi
+		before=()
+	elif [[ $line =~ ^1\.\.([0-9]+) ]]; then
+		plan=${BASH_REMATCH[1]}
+		if [ "$plan" = 0 ] && [[ $line =~ SKIP\ *(.*)$ ]]; then
+			seen=1
+			result ok "$prog" "${BASH_REMATCH[1]}"
+			plan=1
+		fi
+	elif [ -n "$line" ] && [[ ! $line =~ ^(TAP\ version|\#\ (PASSED|Totals|\ RUN|\ \ +OK)) ]]; then
+		before+=("${line#\# }")
+	fi
+}
+
+tap_end()	# PROGRAM STATUS
+{
+	local prog=$1 status=$2
+
+	if [ "$status" = 4 ] && [ "$bad" = 0 ]; then
+		# kselftest's word for "skipped"
+		[ "$seen" -gt 0 ] || result ok "$prog" "${before[*]: -1}"
+	elif [ "$status" != 0 ] && [ "$bad" = 0 ]; then
+		[ ${#before[@]} = 0 ] || printf '# %s\n' "${before[@]: -40}"
+		result not_ok "$prog: ended with status $status"
+	elif [ -n "$plan" ] && [ "$plan" != "$seen" ]; then
+		[ ${#before[@]} = 0 ] || printf '# %s\n' "${before[@]: -40}"
+		result not_ok "$prog: planned $plan results, gave $seen"
+	elif [ "$seen" = 0 ]; then
+		result ok "$prog"
+	fi
+}
+
+# run_tap NAME COMMAND...: a program that runs here and prints TAP, or just
+# an exit status.
+run_tap()
+{
+	local name=$1 line status=0
+
+	shift
+	tap_reset
+	"$@" >"$work/one.out" 2>&1 || status=$?
+	cat "$work/one.out" >>"$log"
+	while IFS= read -r line; do
+		tap_line "$name" "$line"
+	done <"$work/one.out"
+	tap_end "$name" "$status"
+}
+
+check_build()
+{
+	if "$VTAP_TREE/scripts/build.sh" --kernel "$kernel" W=1 \
+		>"$work/build.out" 2>&1; then
+		cat "$work/build.out" >>"$log"
+		if grep -E 'warning:|Warning' "$work/build.out" | sed 's/^/# /' | head -n 20 | grep .; then
+			result not_ok "$kernel: builds without a warning"
+		elif wanted build; then
+			result ok "$kernel: builds without a warning"
+		fi
+	else
+		cat "$work/build.out" >>"$log"
+		tail -n 40 "$work/build.out" | sed 's/^/# /'
+		result not_ok "$kernel: builds"
+		return 1
+	fi
+}
+
+# build_tests: the kselftests, in a copy of the kernel's selftests, the way
+# they would build there; fills `programs`.
+build_tests()
+{
+	local src=$kernel_dir/src t=$out/ksft
+
+	mkdir -p "$t/usr" "$t/tools/testing/selftests" "$t/scripts"
+	rsync -a "$src/usr/include" "$t/usr/"
+	rsync -a "$src/tools/include" "$src/tools/scripts" "$t/tools/"
+	rsync -a "$src/scripts/subarch.include" "$t/scripts/"
+	rsync -a --exclude '*/' "$src/tools/testing/selftests/" "$t/tools/testing/selftests/"
+	rsync -a "$src/tools/testing/selftests/kselftest" "$t/tools/testing/selftests/"
+	rsync -a --delete "$VTAP_TREE/include" "$t/"
+	rsync -a "$VTAP_TREE/tools/testing/selftests/vhost_tap" "$t/tools/testing/selftests/"
+	if ! make -C "$t/tools/testing/selftests" TARGETS=vhost_tap \
+		-j"$(nproc)" >"$work/tests.out" 2>&1; then
+		cat "$work/tests.out" >>"$log"
+		tail -n 40 "$work/tests.out" | sed 's/^/# /'
+		return 1
+	fi
+	cat "$work/tests.out" >>"$log"
+	mapfile -t programs < <(make -s --no-print-directory COLLECTION=x \
+		-C "$t/tools/testing/selftests/vhost_tap" emit_tests | sed 's/^x://')
+	make -s -C "$t/tools/testing/selftests/vhost_tap" \
+		INSTALL_PATH="$out/kselftest" install >>"$log" 2>&1
+}
+
+# run_vm PROGRAM...: in the VM; boots again when one takes it down.
+run_vm()
+{
+	local left=("$@") prog line rest rc fd pid splat leftover timeout logged
+
+	while [ ${#left[@]} -gt 0 ]; do
+		prog=""
+		exec {fd}< <("$VTAP_TREE/scripts/vm.sh" --kernel "$kernel" \
+			"${vm_modules[@]}" --log "$out/check-kernel.log.new" \
+			--timeout $((60 + (limit + 20) * ${#left[@]})) \
+			-- env VTAP_MODULE="$module" "VTAP_TOOL=$tool" \
+			"$VTAP_TREE/scripts/vm/run-tests" "$out/kselftest" \
+			"$limit" "${left[@]}" 2>>"$log")
+		pid=$!
+		while IFS= read -r line <&"$fd"; do
+			line=${line%$'\r'}
+			printf '%s\n' "$line" >>"$log"
+			case $line in
+			'@@begin '*)
+				prog=${line#@@begin }
+				say "$kernel: $prog"
+				splat="" leftover="" timeout="" logged=()
+				tap_reset ;;
+			'@@timeout '*)	timeout=${line#@@timeout } ;;
+			'@@leftover '*)	leftover=${line#@@leftover } ;;
+			'@@log '*)	logged+=("${line#@@log }") ;;
+			'@@splat')	splat=1 ;;
+			'@@end '*)
+				rest=${line#@@end "$prog" }
+				if [ -n "$timeout" ]; then
+					printf '# %s\n' "${before[@]: -20}"
+					result not_ok "$kernel: $prog: did not end within $timeout s"
+				else
+					tap_end "$kernel: $prog" "$rest"
+				fi
+				[ -z "$leftover" ] ||
+					result not_ok "$kernel: $prog: the module stays in use afterwards ($leftover)"
+				if [ -n "$splat" ]; then
+					printf '# %s\n' "${logged[@]}"
+					result not_ok "$kernel: $prog: the kernel complained"
+				fi
+				left=("${left[@]:1}")
+				prog="" ;;
+			'@@done')	;;
+			*)	[ -z "$prog" ] || tap_line "$kernel: $prog" "$line" ;;
+			esac
+		done
+		exec {fd}<&-
+		rc=0
+		wait "$pid" || rc=$?
+		cat "$out/check-kernel.log.new" >>"$out/check-kernel.log" 2>/dev/null || :
+		[ ${#left[@]} -gt 0 ] || break
+		# It ended early.
+		tail -n 30 "$out/check-kernel.log.new" 2>/dev/null | sed 's/^/# /'
+		result not_ok "$kernel: ${left[0]}: the VM died or hung (status $rc)"
+		left=("${left[@]:1}")
+	done
+	rm -f "$out/check-kernel.log.new"
+}
+
+check_kernel()
+{
+	kernel=$1
+	need_kernel_name "$kernel"
+	kernel_dir=$("$VTAP_TREE/scripts/kernel.sh" get "$kernel")
+	out=$VTAP_OUT/$kernel
+	mkdir -p "$out"
+	log=$out/check.log
+	: >"$log"
+	: >"$out/check-kernel.log"
+	programs=() vm_modules=() tool=""
+
+	if [ "$module" = vhost_tap ]; then
+		check_build || return 0
+		vm_modules=(--modules "$out/modules")
+	fi
+	if [ -d "$VTAP_TREE/tools/vhost_tap" ]; then
+		rsync -a --delete --exclude '*.o' --exclude vhost-tap \
+			"$VTAP_TREE/tools/vhost_tap" "$out/tree/tools/"
+		if make -C "$out/tree/tools/vhost_tap" >>"$log" 2>&1; then
+			tool=$out/tree/tools/vhost_tap/vhost-tap
+		else
+			result not_ok "$kernel: tools/vhost_tap builds"
+		fi
+	fi
+	if ! build_tests; then
+		result not_ok "$kernel: the kselftests build"
+		return 0
+	fi
+
+	local run=() p
+	for p in "${programs[@]}"; do
+		! wanted "$p" || run+=("$p")
+	done
+	[ ${#run[@]} = 0 ] || run_vm "${run[@]}"
+}
+
+work=$(mktemp -d)
+on_exit "rm -rf '$work'"
+"$VTAP_TREE/scripts/deps.sh" test
+mkdir -p "$VTAP_OUT"
+start=$SECONDS
+echo "TAP version 13"
+if wanted unit && [ -e "$VTAP_TREE/tools/testing/vhost_tap/Makefile" ]; then
+	log=$VTAP_OUT/unit.log
+	: >"$log"
+	say "unit tests of the ring code"
+	run_tap unit make -s --no-print-directory -C "$VTAP_TREE/tools/testing/vhost_tap" check
+fi
+for k in "${kernels[@]}"; do
+	check_kernel "$k"
+done
+echo "1..$n"
+say "took $((SECONDS - start)) s"
+if [ "$n" = 0 ]; then
+	say "nothing ran${only:+: no test is named $only}"
+	failed=1
+fi
+echo "$passed passed, $failed failed, $skipped skipped"
+[ "$failed" = 0 ]
