@@ -135,6 +135,7 @@ struct vtap_dev {
 
 /* owned by main.c */
 extern unsigned short vtap_max_mem_regions;
+extern char *vtap_devname;
 
 /* All open devices, for netlink; owned by dev.c. */
 extern struct list_head vtap_dev_list;

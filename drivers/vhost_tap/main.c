@@ -11,7 +11,7 @@
 
 #define VTAP_NODE "vhost-net"
 
-static char *vtap_devname = VTAP_NODE;
+char *vtap_devname = VTAP_NODE;
 module_param_named(devname, vtap_devname, charp, 0444);
 MODULE_PARM_DESC(devname, "Name of the node in /dev; another one than " VTAP_NODE
 		 " gets a minor of its own, beside the in-tree module");

@@ -15,8 +15,10 @@
 #include <linux/if_tun.h>
 #include <linux/if_vlan.h>
 #include <linux/net.h>
+#include <linux/netdevice.h>
 #include <linux/prefetch.h>
 #include <linux/slab.h>
+#include <linux/seq_file.h>
 #include <linux/skb_array.h>
 #include <linux/socket.h>
 #include <net/sock.h>
@@ -88,6 +90,49 @@ void vtap_sock_put(struct vtap_sock *s)
 		return;
 	fput(s->file);
 	kfree(s);
+}
+
+/* A packet socket tells an interface by its index in a network namespace. */
+static void vtap_sock_packet_ifname(struct socket *sock, char *name)
+{
+	struct sockaddr_storage addr = {};
+	struct net_device *dev;
+
+	if (sock->ops->getname(sock, (struct sockaddr *)&addr, 0) < 0)
+		return;
+	rcu_read_lock();
+	dev = dev_get_by_index_rcu(sock_net(sock->sk),
+				   ((struct sockaddr_ll *)&addr)->sll_ifindex);
+	if (dev)
+		strscpy(name, dev->name, IFNAMSIZ);
+	rcu_read_unlock();
+}
+
+void vtap_sock_ifname(struct file *file, char *name)
+{
+	static const char prefix[] = "iff:\t";
+	struct socket *sock = sock_from_file(file);
+	char buf[64];
+	/* No more of it is used than what seq_printf() fills. */
+	struct seq_file m = { .buf = buf, .size = sizeof(buf) };
+
+	name[0] = '\0';
+	if (sock) {
+		vtap_sock_packet_ifname(sock, name);
+		return;
+	}
+	/*
+	 * tun tells what /proc/PID/fdinfo shows, and nobody else in the kernel.
+	 * macvtap and ipvtap tell nobody.
+	 */
+	if (IS_ERR(tun_get_socket(file)) || !file->f_op->show_fdinfo)
+		return;
+	file->f_op->show_fdinfo(&m, file);
+	if (seq_has_overflowed(&m) || m.count < sizeof(prefix) ||
+	    memcmp(buf, prefix, sizeof(prefix) - 1))
+		return;
+	buf[m.count - 1] = '\0';	/* in place of the newline */
+	strscpy(name, buf + sizeof(prefix) - 1, IFNAMSIZ);
 }
 
 unsigned int vtap_sock_dequeue(struct vtap_sock *s, void **frames, unsigned int n)

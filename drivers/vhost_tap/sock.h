@@ -36,6 +36,14 @@ struct vtap_sock *vtap_sock_get(int fd);
 /** vtap_sock_put() - drop it; NULL-safe */
 void vtap_sock_put(struct vtap_sock *s);
 
+/**
+ * vtap_sock_ifname() - name of the interface behind a backend's file, for reports
+ * @file: a vtap_sock's file, referenced
+ * @name: IFNAMSIZ bytes; made empty if the backend cannot tell
+ * Takes the rtnl lock; no lock of ours may be held.
+ */
+void vtap_sock_ifname(struct file *file, char *name);
+
 /*
  * Receiving
  */
