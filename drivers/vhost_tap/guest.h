@@ -18,6 +18,7 @@
 
 #include <linux/errno.h>
 #include <linux/kernel.h>
+#include <linux/nospec.h>
 #include <linux/overflow.h>
 #include <linux/sort.h>
 #include <linux/string.h>
@@ -28,7 +29,11 @@
 #include <linux/virtio_ring.h>
 #include <linux/vhost_tap.h>
 
+/* begin is false if the range leaves the owner's address space: no window then */
 #define vtap_guest_read_begin(ptr, len)		user_read_access_begin(ptr, len)
+/* One window over two ranges: every window costs a speculation barrier. */
+#define vtap_guest_read_begin2(ptr1, len1, ptr2, len2) \
+	(access_ok(ptr1, len1) && user_read_access_begin(ptr2, len2))
 #define vtap_guest_read_end()			user_read_access_end()
 #define vtap_guest_write_begin(ptr, len)	user_write_access_begin(ptr, len)
 #define vtap_guest_write_end()			user_write_access_end()
@@ -36,6 +41,9 @@
 #define vtap_guest_put(x, ptr, label)		unsafe_put_user(x, ptr, label)
 
 #define vtap_guest_access_ok(ptr, len)		access_ok(ptr, len)
+
+/* May a field be read or written at an address that is no multiple of its size */
+#define VTAP_GUEST_UNALIGNED	IS_ENABLED(CONFIG_HAVE_EFFICIENT_UNALIGNED_ACCESS)
 
 /**
  * vtap_guest_copy_in() - copy bytes out of guest memory; outside a window

@@ -13,11 +13,13 @@
  * @gpa: first guest-physical address
  * @last: last guest-physical address, inclusive (so that 2^64-1 can be)
  * @uaddr: where @gpa stands in the owner's address space
+ * @order: place in the table as it arrived; vtap_mem_check_sort() sets it
  */
 struct vtap_region {
 	u64 gpa;
 	u64 last;
 	u64 uaddr;
+	u64 order;
 };
 
 /**
@@ -34,10 +36,15 @@ struct vtap_mem {
 
 /**
  * vtap_mem_check_sort() - make a table that came from outside usable
- * @mem: filled in order of arrival; sorted on return
+ * @mem: filled in order of arrival, @last = guest_phys_addr + memory_size - 1
+ *	with no check made; sorted on return
  *
- * Return: 0, or -EFAULT for a region that is empty, wraps, overlaps another
- * or leaves the owner's address space.
+ * Regions that overlap are cut so that none does any more: an address in
+ * several of them belongs to the one that starts lowest, and of these to the
+ * one that came first (what in-tree vhost answers). mem->nr may shrink.
+ *
+ * Return: 0, or -EFAULT for a region that is empty, wraps, or leaves the
+ * owner's address space; @mem is not usable then.
  */
 int vtap_mem_check_sort(struct vtap_mem *mem);
 

@@ -27,23 +27,37 @@
 #define VTAP_MAX_SEGS	1024
 /* A batch: packets sent with one sendmsg or dequeued from a tap at once. */
 #define VTAP_BATCH	64
+/* Descriptors that fetch copies from the ring in one window, and from a table. */
+#define VTAP_RING_COPY	(2 * VTAP_BATCH)
+#define VTAP_RING_TABLE	VTAP_BATCH
 
 /**
  * struct vtap_chain - one descriptor chain, checked and translated
- * @seg: index of its first segment in ring->seg[]
- * @nsegs: number of segments; 0 if all of its descriptors are empty
- * @slots: descriptors it takes in the ring itself (1 for an indirect table)
- * @len: bytes of all segments
- * @written: bytes written into it; set by the caller before it is completed
  * @id: what the used ring calls it (split: head; packed: buffer id)
+ * @written: bytes written into it; 0 after fetch, set by the caller before it
+ *	is completed. (@id and @written lie as in a used entry: one load.)
+ * @seg: index of its first segment in ring->seg[]
+ * @len: bytes of all segments
+ * @nsegs: number of segments; 0 if all of its descriptors are empty
+ * @slots: descriptors it takes in the ring itself (an indirect table takes 1)
  */
 struct vtap_chain {
+	u32 id;
+	u32 written;
 	u32 seg;
 	u32 len;
-	u32 written;
 	u16 nsegs;
 	u16 slots;
-	u16 id;
+};
+
+/**
+ * struct vtap_desc - our copy of a descriptor, in the host's byte order
+ * @addr: guest-physical address
+ * @info: length in bits 0-31, flags in 32-47, next in 48-63
+ */
+struct vtap_desc {
+	u64 addr;
+	u64 info;
 };
 
 /**
@@ -60,14 +74,18 @@ struct vtap_ring {
 	bool event_idx;			/* VIRTIO_F_EVENT_IDX */
 	bool indirect;			/* VIRTIO_F_INDIRECT_DESC */
 	bool notify_on_empty;		/* VIRTIO_F_NOTIFY_ON_EMPTY */
-	bool le;			/* ring fields are little-endian */
+	bool modern;			/* VIRTIO_F_VERSION_1 */
+	bool legacy_be;			/* legacy rings are big-endian (SET_VRING_ENDIAN) */
+	bool le;			/* ring fields are little-endian; set by start */
 
 	/* where we stand */
 	u16 last_avail;			/* next entry to fetch */
 	u16 avail_idx;			/* the driver's index as last read */
 	u16 last_used;			/* next used entry to write */
 	u16 signalled_used;		/* last_used at the last decision to signal */
+	u16 used_flags;			/* used->flags as last written */
 	bool signalled_valid;		/* signalled_used means something */
+	bool published;			/* since the last decision to signal */
 	bool armed;			/* kicks were asked for */
 	enum vhost_tap_ring_err err;	/* why it is broken; sticky until start */
 	u32 last_region;		/* index of the region hit last */
@@ -77,9 +95,27 @@ struct vtap_ring {
 	u32 nr_segs, max_segs;
 	struct vtap_chain *chain;
 	struct iovec *seg;
+
+	/* fetch: descriptors between being copied and being used (I7) */
+	struct vtap_desc copy[VTAP_RING_COPY];
+	struct vtap_desc table[VTAP_RING_TABLE];
 };
 
-/* prototypes of ring_split.c (dispatch on the format comes with the packed ring) */
+/*
+ * prototypes of ring_split.c. Outside the ring files nobody calls these: the
+ * calls below choose the format.
+ */
+int vtap_ring_start_split(struct vtap_ring *r);
+int vtap_ring_complete_split(struct vtap_ring *r, u32 n);
+int vtap_ring_arm_split(struct vtap_ring *r);
+int vtap_ring_disarm_split(struct vtap_ring *r);
+int vtap_ring_should_signal_split(struct vtap_ring *r);
+int vtap_ring_has_avail_split(struct vtap_ring *r);
+bool vtap_ring_access_ok_split(const struct vtap_ring *r, u32 num, const void __user *desc,
+			       const void __user *avail, const void __user *used);
+
+/* prototypes of ring_split_fetch.c */
+int vtap_ring_fetch_split(struct vtap_ring *r, u32 max);
 
 /**
  * vtap_ring_init() - a ring that knows no memory yet
@@ -90,35 +126,68 @@ struct vtap_ring {
  *	that many chains
  * @seg: array of VTAP_MAX_SEGS
  */
-void vtap_ring_init(struct vtap_ring *r, bool writable, struct vtap_chain *chain,
-		    u32 max_chains, struct iovec *seg);
+static inline void vtap_ring_init(struct vtap_ring *r, bool writable, struct vtap_chain *chain,
+				  u32 max_chains, struct iovec *seg)
+{
+	r->writable = writable;
+	r->chain = chain;
+	r->max_chains = max_chains;
+	r->seg = seg;
+	r->max_segs = VTAP_MAX_SEGS;
+	r->num = 1;
+	r->le = virtio_legacy_is_little_endian();
+	r->legacy_be = !virtio_legacy_is_little_endian();
+}
 
 /**
  * vtap_ring_set_features() - take over the negotiated bits that shape a ring
- * @r: ring; takes effect at once (as in-tree, also while running)
+ * @r: ring; takes effect at once (as in-tree, also while running), except
+ *	that the byte order changes with the next start (as in-tree, too)
  * @features: all acknowledged feature bits
  */
-void vtap_ring_set_features(struct vtap_ring *r, u64 features);
+static inline void vtap_ring_set_features(struct vtap_ring *r, u64 features)
+{
+	bool event_idx = features & (1ULL << VIRTIO_RING_F_EVENT_IDX);
+
+	if (event_idx != r->event_idx)
+		r->signalled_valid = false;
+	r->event_idx = event_idx;
+	r->indirect = features & (1ULL << VIRTIO_RING_F_INDIRECT_DESC);
+	r->notify_on_empty = features & (1ULL << VIRTIO_F_NOTIFY_ON_EMPTY);
+	r->modern = features & (1ULL << VIRTIO_F_VERSION_1);
+}
 
 /**
  * vtap_ring_access_ok() - do the three parts lie in the owner's address space
+ * @r: ring whose features are set
  * @num, @desc, @avail, @used: as given by SET_VRING_NUM and SET_VRING_ADDR
  */
-bool vtap_ring_access_ok(const struct vtap_ring *r, u32 num, const void __user *desc,
-			 const void __user *avail, const void __user *used);
+static inline bool vtap_ring_access_ok(const struct vtap_ring *r, u32 num,
+				       const void __user *desc, const void __user *avail,
+				       const void __user *used)
+{
+	return vtap_ring_access_ok_split(r, num, desc, avail, used);
+}
 
 /**
  * vtap_ring_start() - begin or resume at last_avail when a backend is attached
+ * @r: ring with nothing outstanding
  *
- * Writes the used flags, reads the used index, forgets a former error. A ring
- * that stopped on a broken entry goes on behind it only if the base was moved.
+ * Asks for kicks (used flags, and available event when negotiated), reads the
+ * used index, forgets a former error. Look for available chains afterwards
+ * (queue the handler): kicks given before are not seen. A ring that stopped
+ * on a broken entry goes on behind it only if the base was moved.
  *
  * Return: 0 or -EFAULT.
  */
-int vtap_ring_start(struct vtap_ring *r);
+static inline int vtap_ring_start(struct vtap_ring *r)
+{
+	return vtap_ring_start_split(r);
+}
 
 /**
  * vtap_ring_fetch() - take up to @max more available chains
+ * @r: ring
  * @max: more than this is never fetched; less if the arrays are full
  *
  * Reads the available index only if the cached one promises nothing. A broken
@@ -129,54 +198,93 @@ int vtap_ring_start(struct vtap_ring *r);
  * the next one (nr_chains != 0 then tells which: nothing outstanding means
  * none available); -EPROTO if the ring is broken, with the reason in r->err.
  */
-int vtap_ring_fetch(struct vtap_ring *r, u32 max);
+static inline int vtap_ring_fetch(struct vtap_ring *r, u32 max)
+{
+	return vtap_ring_fetch_split(r, max);
+}
 
 /**
  * vtap_ring_unfetch() - give the newest @n outstanding chains back
+ * @r: ring, broken ones included
+ * @n: not more than vtap_ring_outstanding()
  */
-void vtap_ring_unfetch(struct vtap_ring *r, u32 n);
+static inline void vtap_ring_unfetch(struct vtap_ring *r, u32 n)
+{
+	r->nr_chains -= n;
+	r->last_avail -= n;
+	if (r->nr_chains == r->nr_done) {
+		r->nr_chains = 0;
+		r->nr_done = 0;
+		r->nr_segs = 0;
+	} else if (n) {
+		r->nr_segs = r->chain[r->nr_chains].seg;
+	}
+}
 
 /**
  * vtap_ring_complete() - hand the oldest @n outstanding chains back, in order
+ * @r: ring
+ * @n: not more than vtap_ring_outstanding()
  *
  * Writes their used entries (id and chain->written), then publishes all of
  * them in one step (I3). (VIRTIO 2.7.8)
  *
  * Return: 0, or -EPROTO (r->err set): nothing of them was published then.
  */
-int vtap_ring_complete(struct vtap_ring *r, u32 n);
+static inline int vtap_ring_complete(struct vtap_ring *r, u32 n)
+{
+	return vtap_ring_complete_split(r, n);
+}
 
 /**
  * vtap_ring_arm() - ask the driver for kicks, then look once more (I4)
+ * @r: ring
  *
  * Return: 1 if chains are available meanwhile (the caller disarms and goes
  * on), 0 if armed and empty, -EPROTO.
  */
-int vtap_ring_arm(struct vtap_ring *r);
+static inline int vtap_ring_arm(struct vtap_ring *r)
+{
+	return vtap_ring_arm_split(r);
+}
 
 /**
  * vtap_ring_disarm() - tell the driver that kicks are not needed
+ * @r: ring
  *
  * Return: 0 or -EPROTO.
  */
-int vtap_ring_disarm(struct vtap_ring *r);
+static inline int vtap_ring_disarm(struct vtap_ring *r)
+{
+	return vtap_ring_disarm_split(r);
+}
 
 /**
  * vtap_ring_should_signal() - did the driver ask for an interrupt
+ * @r: ring
  *
- * Decides for everything published since the last call. (VIRTIO 2.7.7, 2.7.10)
+ * Decides for everything published since the last call; 0 if that is nothing.
+ * (VIRTIO 2.7.7, 2.7.10)
  *
  * Return: 1, 0, or -EPROTO.
  */
-int vtap_ring_should_signal(struct vtap_ring *r);
+static inline int vtap_ring_should_signal(struct vtap_ring *r)
+{
+	return vtap_ring_should_signal_split(r);
+}
 
 /**
  * vtap_ring_has_avail() - is there a chain to fetch; for busy polling
+ * @r: ring
  *
  * Return: 1, 0, or -EPROTO.
  */
-int vtap_ring_has_avail(struct vtap_ring *r);
+static inline int vtap_ring_has_avail(struct vtap_ring *r)
+{
+	return vtap_ring_has_avail_split(r);
+}
 
+/* Chains fetched and neither completed nor given back. */
 static inline u32 vtap_ring_outstanding(const struct vtap_ring *r)
 {
 	return r->nr_chains - r->nr_done;
