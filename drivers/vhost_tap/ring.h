@@ -74,9 +74,7 @@ struct vtap_ring {
 	bool event_idx;			/* VIRTIO_F_EVENT_IDX */
 	bool indirect;			/* VIRTIO_F_INDIRECT_DESC */
 	bool notify_on_empty;		/* VIRTIO_F_NOTIFY_ON_EMPTY */
-	bool modern;			/* VIRTIO_F_VERSION_1 */
-	bool legacy_be;			/* legacy rings are big-endian (SET_VRING_ENDIAN) */
-	bool le;			/* ring fields are little-endian; set by start */
+	bool le;			/* ring fields are little-endian; vq.c decides */
 
 	/* where we stand */
 	u16 last_avail;			/* next entry to fetch */
@@ -136,13 +134,11 @@ static inline void vtap_ring_init(struct vtap_ring *r, bool writable, struct vta
 	r->max_segs = VTAP_MAX_SEGS;
 	r->num = 1;
 	r->le = virtio_legacy_is_little_endian();
-	r->legacy_be = !virtio_legacy_is_little_endian();
 }
 
 /**
  * vtap_ring_set_features() - take over the negotiated bits that shape a ring
- * @r: ring; takes effect at once (as in-tree, also while running), except
- *	that the byte order changes with the next start (as in-tree, too)
+ * @r: ring; takes effect at once (as in-tree, also while running)
  * @features: all acknowledged feature bits
  */
 static inline void vtap_ring_set_features(struct vtap_ring *r, u64 features)
@@ -154,7 +150,6 @@ static inline void vtap_ring_set_features(struct vtap_ring *r, u64 features)
 	r->event_idx = event_idx;
 	r->indirect = features & (1ULL << VIRTIO_RING_F_INDIRECT_DESC);
 	r->notify_on_empty = features & (1ULL << VIRTIO_F_NOTIFY_ON_EMPTY);
-	r->modern = features & (1ULL << VIRTIO_F_VERSION_1);
 }
 
 /**

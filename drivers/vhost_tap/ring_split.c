@@ -287,7 +287,6 @@ bool vtap_ring_access_ok_split(const struct vtap_ring *r, u32 num, const void __
 
 int vtap_ring_start_split(struct vtap_ring *r)
 {
-	r->le = r->modern || !r->legacy_be;
 	r->err = VHOST_TAP_RING_ERR_NONE;
 	r->nr_chains = 0;
 	r->nr_done = 0;
