@@ -19,9 +19,9 @@ set -euo pipefail
 fetch=(xz-utils kmod rsync make gcc libc6-dev)
 build=("${fetch[@]}" gcc-12 bc libelf-dev libmnl-dev pkg-config)
 vm=(qemu-system-x86 busybox-static kmod xz-utils cpio iproute2 procps)
-tests=("${vm[@]}" "${build[@]}" dpdk ethtool iputils-ping python3-minimal)
-demo=("${vm[@]}" "${build[@]}" iputils-ping binutils)
-style=("${build[@]}" sparse coccinelle shellcheck perl python3-minimal)
+tests=("${vm[@]}" "${build[@]}" dpdk ethtool iputils-ping python3)
+demo=("${vm[@]}" "${build[@]}" iputils-ping binutils zstd python3)
+style=("${build[@]}" sparse coccinelle shellcheck perl python3)
 
 if [ "${1:-}" = headers ]; then
 	rel=$(uname -r)
