@@ -24,15 +24,15 @@
 
 #define ADD_FEATURE_VARIANTS(fixture)					\
 FIXTURE_VARIANT_ADD(fixture, legacy)					\
-{ .features = F_ANY_LAYOUT };						\
+{ .features = 0 };						\
 FIXTURE_VARIANT_ADD(fixture, legacy_event)				\
-{ .features = F_ANY_LAYOUT | F_EVENT_IDX };				\
+{ .features = F_EVENT_IDX };				\
 FIXTURE_VARIANT_ADD(fixture, legacy_mrg)				\
-{ .features = F_ANY_LAYOUT | F_MRG_RXBUF };				\
+{ .features = F_MRG_RXBUF };				\
 FIXTURE_VARIANT_ADD(fixture, legacy_indirect)				\
-{ .features = F_ANY_LAYOUT | F_INDIRECT, .indirect = true };		\
+{ .features = F_INDIRECT, .indirect = true };		\
 FIXTURE_VARIANT_ADD(fixture, legacy_notify_on_empty)			\
-{ .features = F_ANY_LAYOUT | F_NOTIFY_ON_EMPTY };			\
+{ .features = F_NOTIFY_ON_EMPTY };			\
 FIXTURE_VARIANT_ADD(fixture, modern)					\
 { .features = F_VERSION_1 };						\
 FIXTURE_VARIANT_ADD(fixture, modern_event)				\
