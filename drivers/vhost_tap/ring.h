@@ -27,9 +27,9 @@
 #define VTAP_MAX_SEGS	1024
 /* A batch: packets sent with one sendmsg or dequeued from a tap at once. */
 #define VTAP_BATCH	64
-/* Descriptors that fetch copies from the ring in one window, and from a table. */
-#define VTAP_RING_COPY	(2 * VTAP_BATCH)
-#define VTAP_RING_TABLE	VTAP_BATCH
+/* Descriptors of chains of several, and of a table, that fetch copies at once. */
+#define VTAP_RING_REST	(2 * VTAP_BATCH)
+#define VTAP_RING_TABLE	64	/* a power of two */
 
 /**
  * struct vtap_chain - one descriptor chain, checked and translated
@@ -95,7 +95,8 @@ struct vtap_ring {
 	struct iovec *seg;
 
 	/* fetch: descriptors between being copied and being used (I7) */
-	struct vtap_desc copy[VTAP_RING_COPY];
+	struct vtap_desc copy[VTAP_BATCH];
+	struct vtap_desc rest[VTAP_RING_REST];
 	struct vtap_desc table[VTAP_RING_TABLE];
 };
 

@@ -17,7 +17,7 @@
  *
  * A. Available entries. The driver writes buffers, descriptors and available
  *    entries, then [driver: write barrier], then the available index. We read
- *    the index, then [smp_rmb() in vtap_split_copy(), ring_split_fetch.c], then entries and
+ *    the index, then [smp_rmb() in vtap_split_copy()], then entries and
  *    descriptors, and at last the buffers. One barrier in fetch serves for
  *    indices that arm and has_avail have read, too: it stands between them
  *    and the first entry that is read because of them. Our writes into

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What the files of the split format share: byte order and errors. Portable.
- * Nobody else includes this.
+ * What the files of the split format share: byte order, descriptors as we keep
+ * them, and how the two stages of fetch meet. Portable. Nobody else includes
+ * this.
  */
 #ifndef VTAP_RING_SPLIT_H
 #define VTAP_RING_SPLIT_H
@@ -33,5 +34,57 @@ static inline int vtap_split_broken(struct vtap_ring *r, enum vhost_tap_ring_err
 	r->err = err;
 	return -EPROTO;
 }
+
+#define VTAP_INFO_FLAG(flag)	((u64)(flag) << 32)
+#define VTAP_INFO_NEXT		VTAP_INFO_FLAG(VRING_DESC_F_NEXT)
+#define VTAP_INFO_WRITE		VTAP_INFO_FLAG(VRING_DESC_F_WRITE)
+#define VTAP_INFO_INDIRECT	VTAP_INFO_FLAG(VRING_DESC_F_INDIRECT)
+
+static __always_inline u32 vtap_info_len(u64 info)
+{
+	return info;
+}
+
+static __always_inline u32 vtap_info_flags(u64 info)
+{
+	return (u32)(info >> 32) & (VRING_DESC_F_NEXT | VRING_DESC_F_WRITE | VRING_DESC_F_INDIRECT);
+}
+
+static __always_inline u32 vtap_info_next(u64 info)
+{
+	return info >> 48;
+}
+
+/* Does the chain go on in its table? An indirect descriptor is its last one. */
+static __always_inline bool vtap_info_goes_on(u64 info)
+{
+	return (vtap_info_flags(info) & ~VRING_DESC_F_WRITE) == VRING_DESC_F_NEXT;
+}
+
+/*
+ * Errors between these files are positive: the reason why the ring is broken.
+ */
+
+/**
+ * struct vtap_split_batch - what vtap_split_copy() has copied
+ * @nr: chains; the first descriptor of each is in ring->copy[], its id in
+ *	ring->chain[] behind those fetched before
+ * @rest: descriptors in ring->rest[]: those behind the first, chain by chain
+ * @plain: each is one direct descriptor of the right direction
+ * @unfinished: there is one chain only, and ring->rest[] is too short for it
+ */
+struct vtap_split_batch {
+	u32 nr;
+	u32 rest;
+	bool plain;
+	bool unfinished;
+};
+
+/* prototypes of ring_split_copy.c */
+int vtap_split_copy(struct vtap_ring *r, u32 max, struct vtap_split_batch *b);
+int vtap_split_copy_on(const struct vtap_ring *r, const struct vring_desc __user *table, u32 count,
+		       u32 idx, struct vtap_desc *dst, u32 max, u32 *nr);
+int vtap_split_copy_table(struct vtap_ring *r, const struct vring_desc __user *table, u32 count,
+			  bool *linear);
 
 #endif /* VTAP_RING_SPLIT_H */
