@@ -27,6 +27,8 @@ struct vtap_scratch {
 	struct iovec tx_seg[VTAP_MAX_SEGS];
 	struct vtap_chain rx_chain[VTAP_MAX_SEGS];
 	struct vtap_chain tx_chain[VTAP_BATCH];
+	struct vtap_ring_copy rx_copy;
+	struct vtap_ring_copy tx_copy;
 	struct xdp_buff xdp[VTAP_BATCH];
 	void *held[VTAP_BATCH];
 };
@@ -90,9 +92,11 @@ static void vtap_dev_set_scratch(struct vtap_dev *dev, struct vtap_scratch *scra
 	rx->held = scratch ? scratch->held : NULL;
 	rx->ring.chain = scratch ? scratch->rx_chain : NULL;
 	rx->ring.seg = scratch ? scratch->rx_seg : NULL;
+	rx->ring.copy = scratch ? &scratch->rx_copy : NULL;
 	tx->xdp = scratch ? scratch->xdp : NULL;
 	tx->ring.chain = scratch ? scratch->tx_chain : NULL;
 	tx->ring.seg = scratch ? scratch->tx_seg : NULL;
+	tx->ring.copy = scratch ? &scratch->tx_copy : NULL;
 }
 
 /*

@@ -27,8 +27,8 @@
 #define VTAP_MAX_SEGS	1024
 /* A batch: packets sent with one sendmsg or dequeued from a tap at once. */
 #define VTAP_BATCH	64
-/* Descriptors of chains of several, and of a table, that fetch copies at once. */
-#define VTAP_RING_REST	(2 * VTAP_BATCH)
+/* Descriptors behind the first of their chains, and of a table, that fetch copies at once. */
+#define VTAP_RING_REST	64
 #define VTAP_RING_TABLE	64	/* a power of two */
 
 /**
@@ -58,6 +58,20 @@ struct vtap_chain {
 struct vtap_desc {
 	u64 addr;
 	u64 info;
+};
+
+/**
+ * struct vtap_ring_copy - descriptors between being copied and being used (I7)
+ * @first: the first one of each chain of a batch
+ * @rest: those behind it, chain by chain
+ * @table: entries of an indirect table
+ *
+ * Means nothing between two calls.
+ */
+struct vtap_ring_copy {
+	struct vtap_desc first[VTAP_BATCH];
+	struct vtap_desc rest[VTAP_RING_REST];
+	struct vtap_desc table[VTAP_RING_TABLE];
 };
 
 /**
@@ -93,11 +107,7 @@ struct vtap_ring {
 	u32 nr_segs, max_segs;
 	struct vtap_chain *chain;
 	struct iovec *seg;
-
-	/* fetch: descriptors between being copied and being used (I7) */
-	struct vtap_desc copy[VTAP_BATCH];
-	struct vtap_desc rest[VTAP_RING_REST];
-	struct vtap_desc table[VTAP_RING_TABLE];
+	struct vtap_ring_copy *copy;
 };
 
 /*
@@ -124,14 +134,16 @@ int vtap_ring_fetch_split(struct vtap_ring *r, u32 max);
  * @max_chains: VTAP_BATCH for TX; VTAP_MAX_SEGS for RX, whose frames can take
  *	that many chains
  * @seg: array of VTAP_MAX_SEGS
+ * @copy: for fetch to work in; like the arrays
  */
 static inline void vtap_ring_init(struct vtap_ring *r, bool writable, struct vtap_chain *chain,
-				  u32 max_chains, struct iovec *seg)
+				  u32 max_chains, struct iovec *seg, struct vtap_ring_copy *copy)
 {
 	r->writable = writable;
 	r->chain = chain;
 	r->max_chains = max_chains;
 	r->seg = seg;
+	r->copy = copy;
 	r->max_segs = VTAP_MAX_SEGS;
 	r->num = 1;
 	r->le = virtio_legacy_is_little_endian();

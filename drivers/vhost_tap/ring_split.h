@@ -67,11 +67,11 @@ static __always_inline bool vtap_info_goes_on(u64 info)
 
 /**
  * struct vtap_split_batch - what vtap_split_copy() has copied
- * @nr: chains; the first descriptor of each is in ring->copy[], its id in
+ * @nr: chains; the first descriptor of each is in copy->first[], its id in
  *	ring->chain[] behind those fetched before
- * @rest: descriptors in ring->rest[]: those behind the first, chain by chain
+ * @rest: descriptors in copy->rest[]: those behind the first, chain by chain
  * @plain: each is one direct descriptor of the right direction
- * @unfinished: there is one chain only, and ring->rest[] is too short for it
+ * @unfinished: there is one chain only, and copy->rest[] is too short for it
  */
 struct vtap_split_batch {
 	u32 nr;

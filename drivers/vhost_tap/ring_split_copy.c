@@ -56,11 +56,12 @@ static __always_inline u32 vtap_split_copy_rest(struct vtap_ring *r, struct vtap
 {
 	const struct vring_desc __user *desc = r->desc;
 	const u32 mask = r->num - 1;
-	struct vtap_desc *rest = r->rest;
+	const struct vtap_desc *first = r->copy->first;
+	struct vtap_desc *rest = r->copy->rest;
 	u32 i, k = 0;
 
 	for (i = 0; i < nr; i++) {
-		u64 info = r->copy[i].info;
+		u64 info = first[i].info;
 		u32 limit;
 
 		if (!vtap_info_goes_on(info))
@@ -111,6 +112,7 @@ int vtap_split_copy(struct vtap_ring *r, u32 max, struct vtap_split_batch *b)
 	const __virtio16 __user *ring = r->avail->ring;
 	const u32 mask = r->num - 1;
 	struct vtap_chain *chain = &r->chain[r->nr_chains];
+	struct vtap_desc *first = r->copy->first;
 	u32 slot = r->last_avail & mask;
 	u64 any = 0, all = ~0ULL;
 	u32 heads = 0, i = 0, n;
@@ -162,7 +164,7 @@ int vtap_split_copy(struct vtap_ring *r, u32 max, struct vtap_split_batch *b)
 			head = vtap_split_to_cpu16(r, raw);
 			if (unlikely(!vtap_split_get_desc(r, &d, &desc[head & mask])))
 				goto fault;
-			r->copy[i] = d;
+			first[i] = d;
 			chain[i].id = head;
 			heads |= head;
 			any |= d.info;
@@ -228,7 +230,7 @@ out:
 }
 
 /*
- * vtap_split_copy_table() - copy a small indirect table, whole, into ring->table[]
+ * vtap_split_copy_table() - copy a small indirect table, whole, into copy->table[]
  * @count: its entries, at least 1
  * @linear: set to whether they are one chain in the order of the table, of
  *	buffers of the right direction; nearly all tables are
@@ -239,6 +241,7 @@ int vtap_split_copy_table(struct vtap_ring *r, const struct vring_desc __user *t
 	const u32 dir = r->writable ? VRING_DESC_F_WRITE : 0;
 	/* flags and next of the first entry, then with next counted up */
 	u32 want = 1 << 16 | dir | VRING_DESC_F_NEXT;
+	struct vtap_desc *copy = r->copy->table;
 	u32 odd = 0, upper = 0, i;
 
 	if (!vtap_guest_read_begin(table, sizeof(*table) * count))
@@ -248,7 +251,7 @@ int vtap_split_copy_table(struct vtap_ring *r, const struct vring_desc __user *t
 
 		if (unlikely(!vtap_split_get_desc(r, &d, &table[i])))
 			break;
-		r->table[i] = d;
+		copy[i] = d;
 		/* what was odd about the entry before, which is not the last one */
 		odd |= upper;
 		upper = (u32)(d.info >> 32) ^ want;

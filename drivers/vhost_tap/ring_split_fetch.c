@@ -5,10 +5,10 @@
  *
  * Two stages, each for a whole batch:
  *
- *	guest memory --copy, one window--> copy[], rest[] --translate--> chain[], seg[]
+ *	guest memory --copy, one window--> first[], rest[] --translate--> chain[], seg[]
  *
  * ring_split_copy.c has the first: the first descriptor of every chain goes
- * into copy[], and, if there are any, the others into rest[], where a chain of
+ * into first[], and, if there are any, the others into rest[], where a chain of
  * several lies in a row. The second, here, reads no guest memory, except for
  * indirect tables (one window for each, into table[]) and for what is left of
  * a chain that is longer than rest[]. Nothing is read twice (I7).
@@ -189,52 +189,51 @@ static int vtap_split_add_large_table(struct vtap_ring *r, const struct vring_de
 		if (seen == count)
 			return VHOST_TAP_RING_ERR_LOOP;
 		if (table) {
-			err = vtap_split_copy_on(r, table, count, idx, r->table,
+			err = vtap_split_copy_on(r, table, count, idx, r->copy->table,
 						 min_t(u32, count - seen, VTAP_RING_TABLE), &nr);
 		} else if (idx >= count) {
 			err = VHOST_TAP_RING_ERR_HEAD;
 		} else {
 			nr = 1;
-			err = vtap_split_copy_entry(r, gpa + idx * sizeof(*table), r->table);
+			err = vtap_split_copy_entry(r, gpa + idx * sizeof(*table), r->copy->table);
 		}
 		if (err)
 			return err;
 		for (i = 0; i < nr; i++) {
-			err = vtap_split_add(r, &r->table[i], first, len);
+			err = vtap_split_add(r, &r->copy->table[i], first, len);
 			if (err)
 				return err;
 		}
-		last = r->table[nr - 1].info;
+		last = r->copy->table[nr - 1].info;
 		idx = vtap_info_next(last);
 		seen += nr;
 	} while (last & VTAP_INFO_NEXT);
 	return 0;
 }
 
-/* The first @count entries of ring->table[], for which vtap_split_copy_table() vouches. */
+/* The first @count entries of copy->table[], for which vtap_split_copy_table() vouches. */
 static int vtap_split_add_linear(struct vtap_ring *r, u32 count, u32 first, u64 *len)
 {
 	struct vtap_split_hot hot = vtap_split_hot(r);
+	const struct vtap_desc *table = r->copy->table;
 	struct iovec *seg = &r->seg[r->nr_segs];
+	struct iovec *end = &r->seg[r->max_segs];
 	u64 total = 0;
 	u32 i;
 	int err;
 
 	for (i = 0; i < count; i++) {
-		const struct vtap_desc d = r->table[i];
+		const struct vtap_desc d = table[i];
 
-		if (likely(vtap_split_find(r, &hot, d))) {
+		if (likely(seg != end && vtap_split_find(r, &hot, d))) {
 			vtap_split_put_seg(&hot, seg++, d);
 			total += vtap_info_len(d.info);
 			continue;
 		}
 		r->nr_segs = seg - r->seg;
-		err = vtap_split_add(r, &r->table[i], first, len);
+		err = vtap_split_add(r, &table[i], first, len);
 		if (err)
 			return err;
-		/* one that became several has taken room of those behind it */
-		if (count - i - 1 > r->max_segs - r->nr_segs)
-			return first ? VTAP_NO_ROOM : VHOST_TAP_RING_ERR_SEGMENTS;
 		seg = &r->seg[r->nr_segs];
 		hot = vtap_split_hot(r);
 	}
@@ -243,7 +242,7 @@ static int vtap_split_add_linear(struct vtap_ring *r, u32 count, u32 first, u64 
 	return 0;
 }
 
-/* A small table in ring->table[], by its next fields. */
+/* A small table in copy->table[], by its next fields. */
 static int vtap_split_add_by_next(struct vtap_ring *r, u32 count, u32 first, u64 *len)
 {
 	u32 idx = 0, seen = 0;
@@ -251,7 +250,7 @@ static int vtap_split_add_by_next(struct vtap_ring *r, u32 count, u32 first, u64
 
 	for (;;) {
 		/* the mask: not even speculatively outside */
-		const struct vtap_desc *d = &r->table[idx & (VTAP_RING_TABLE - 1)];
+		const struct vtap_desc *d = &r->copy->table[idx & (VTAP_RING_TABLE - 1)];
 
 		err = vtap_split_add(r, d, first, len);
 		if (err)
@@ -304,7 +303,7 @@ static int vtap_split_add_table(struct vtap_ring *r, const struct vtap_desc *ind
 	err = vtap_split_copy_table(r, table, count, &linear);
 	if (err)
 		return err;
-	if (likely(linear && count <= r->max_segs - r->nr_segs))
+	if (likely(linear))
 		return vtap_split_add_linear(r, count, first, len);
 	return vtap_split_add_by_next(r, count, first, len);
 }
@@ -322,7 +321,7 @@ static noinline u32 vtap_split_chains_plain(struct vtap_ring *r, const struct vt
 	struct vtap_split_hot hot = vtap_split_hot(r);
 	struct vtap_chain *c = &r->chain[r->nr_chains + i];
 	struct iovec *seg = &r->seg[r->nr_segs];
-	const struct vtap_desc *copy = r->copy;
+	const struct vtap_desc *copy = r->copy->first;
 	u32 s = r->nr_segs;
 	u32 end = i + min(b->nr - i, r->max_segs - s);
 
@@ -349,16 +348,17 @@ static noinline u32 vtap_split_chains(struct vtap_ring *r, const struct vtap_spl
 	const u32 dir = r->writable ? VRING_DESC_F_WRITE : 0;
 	const struct vtap_split_hot hot = vtap_split_hot(r);
 	struct vtap_chain *c = &r->chain[r->nr_chains + i];
+	const struct vtap_desc *copy = r->copy->first;
 	const struct vtap_desc *row = *rest;
 	u32 s = r->nr_segs;
 	struct iovec *seg = &r->seg[s];
 
 	/* Room for all that is left, so that the loop need not look. */
-	if (unlikely(b->nr - i + (b->rest - (row - r->rest)) > r->max_segs - s))
+	if (unlikely(b->nr - i + (b->rest - (row - r->copy->rest)) > r->max_segs - s))
 		return i;
 
 	for (; i < b->nr; i++) {
-		struct vtap_desc d = r->copy[i];
+		struct vtap_desc d = copy[i];
 		const u32 first = s;
 		u64 len = 0;
 		u32 flags;
@@ -420,7 +420,7 @@ static noinline int vtap_split_chain(struct vtap_ring *r, struct vtap_chain *c,
 				     const struct vtap_desc *d, const struct vtap_desc **rest,
 				     bool unfinished)
 {
-	const struct vtap_desc *end = &r->rest[VTAP_RING_REST];
+	const struct vtap_desc *end = &r->copy->rest[VTAP_RING_REST];
 	u32 slots = 0, nr;
 	u64 len = 0;
 	int err;
@@ -443,12 +443,12 @@ static noinline int vtap_split_chain(struct vtap_ring *r, struct vtap_chain *c,
 			if (slots == r->num)
 				return VHOST_TAP_RING_ERR_LOOP;
 			err = vtap_split_copy_on(r, r->desc, r->num, vtap_info_next(d->info),
-						 r->rest,
+						 r->copy->rest,
 						 min_t(u32, r->num - slots, VTAP_RING_REST), &nr);
 			if (err)
 				return err;
-			*rest = r->rest;
-			end = &r->rest[nr];
+			*rest = r->copy->rest;
+			end = &r->copy->rest[nr];
 		}
 		d = (*rest)++;
 	}
@@ -468,12 +468,12 @@ static noinline int vtap_split_chain(struct vtap_ring *r, struct vtap_chain *c,
  */
 static u32 vtap_split_translate(struct vtap_ring *r, const struct vtap_split_batch *b, int *err)
 {
-	const struct vtap_desc *rest = r->rest;
+	const struct vtap_desc *rest = r->copy->rest;
 	u32 i = 0;
 
 	*err = 0;
 	while (i < b->nr) {
-		const struct vtap_desc *d = &r->copy[i];
+		const struct vtap_desc *d = &r->copy->first[i];
 		struct vtap_chain *c = &r->chain[r->nr_chains + i];
 		u32 segs = r->nr_segs;
 		u32 next = i;

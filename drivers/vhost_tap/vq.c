@@ -68,7 +68,7 @@ void vtap_vq_init(struct vtap_vq *vq, struct vtap_dev *dev, u32 index)
 	vtap_work_init(&vq->again, vtap_vq_again_work);
 	INIT_DELAYED_WORK(&vq->retry, vtap_vq_retry_work);
 	vtap_ring_init(&vq->ring, index == VTAP_VQ_RX, NULL,
-		       index == VTAP_VQ_RX ? VTAP_MAX_SEGS : VTAP_BATCH, NULL);
+		       index == VTAP_VQ_RX ? VTAP_MAX_SEGS : VTAP_BATCH, NULL, NULL);
 }
 
 /* Native until VHOST_SET_VRING_ENDIAN says otherwise. */

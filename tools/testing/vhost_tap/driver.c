@@ -38,7 +38,7 @@ static void init(u32 num, bool writable, u64 features, bool be)
 		abort();
 
 	vtap_ring_init(&drv.r, writable, drv.chain, writable ? VTAP_MAX_SEGS : VTAP_BATCH,
-		       drv.seg);
+		       drv.seg, &drv.copy);
 	vtap_ring_set_features(&drv.r, features);
 	drv.r.le = !be;
 	drv.r.mem = table;

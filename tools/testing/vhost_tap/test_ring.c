@@ -226,8 +226,8 @@ static void fetch_many_descs(void)
 		drv_desc(i, BUF(i), 10 + i % 5, i % 5 == 4 ? 0 : NEXT, i + 1);
 	for (i = 0; i < 64; i++)
 		drv_add(i * 5);
-	CHECK_EQ(vtap_ring_fetch(R, 64), VTAP_RING_REST / 4);
-	CHECK_EQ(vtap_ring_fetch(R, 64), 64 - VTAP_RING_REST / 4);
+	for (i = 0; i < 64; i += VTAP_RING_REST / 4)
+		CHECK_EQ(vtap_ring_fetch(R, 64), VTAP_RING_REST / 4);
 	for (i = 0; i < 64; i++) {
 		CHECK_EQ(vtap_ring_chain(R, i)->id, i * 5);
 		CHECK_EQ(vtap_ring_chain(R, i)->nsegs, 5);
