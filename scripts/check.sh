@@ -81,11 +81,12 @@ tap_line()	# PROGRAM LINE
 		fi
 		before=()
 	elif [[ $line =~ ^1\.\.([0-9]+) ]]; then
-		plan=${BASH_REMATCH[1]}
-		if [ "$plan" = 0 ] && [[ $line =~ SKIP\ *(.*)$ ]]; then
-			seen=1
+		# A command may run several programs, each with a plan of its own.
+		plan=$((${plan:-0} + BASH_REMATCH[1]))
+		if [ "${BASH_REMATCH[1]}" = 0 ] && [[ $line =~ SKIP\ *(.*)$ ]]; then
 			result ok "$prog" "${BASH_REMATCH[1]}"
-			plan=1
+			seen=$((seen + 1))
+			plan=$((plan + 1))
 		fi
 	elif [ -n "$line" ] && [[ ! $line =~ ^(TAP\ version|\#\ (PASSED|Totals|\ RUN|\ \ +OK)) ]]; then
 		before+=("${line#\# }")
