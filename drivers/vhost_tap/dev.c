@@ -4,7 +4,6 @@
  * in a process that called the node, never on the worker, and takes the worker
  * off a queue before it changes what the worker looks at.
  */
-#include <linux/atomic.h>
 #include <linux/fs.h>
 #include <linux/mm.h>
 #include <linux/nospec.h>
@@ -56,7 +55,7 @@ void vtap_dev_unlock_vqs(struct vtap_dev *dev)
 
 int vtap_dev_open(struct inode *inode, struct file *file)
 {
-	static atomic_t last_id = ATOMIC_INIT(0);
+	static u32 last_id;
 	struct vtap_dev *dev;
 	u32 i;
 
@@ -64,7 +63,6 @@ int vtap_dev_open(struct inode *inode, struct file *file)
 	if (!dev)
 		return -ENOMEM;
 	mutex_init(&dev->lock);
-	dev->id = atomic_inc_return(&last_id);
 	vtap_frag_init(&dev->frags);
 	for (i = 0; i < VTAP_VQ_MAX; i++) {
 		vtap_vq_init(&dev->vq[i], dev, i);
@@ -73,6 +71,7 @@ int vtap_dev_open(struct inode *inode, struct file *file)
 	file->private_data = dev;
 
 	mutex_lock(&vtap_dev_list_lock);
+	dev->id = ++last_id;
 	list_add_tail(&dev->list, &vtap_dev_list);
 	mutex_unlock(&vtap_dev_list_lock);
 	return 0;

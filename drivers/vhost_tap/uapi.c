@@ -70,11 +70,8 @@ static int vtap_uapi_get_region(struct vtap_region *region,
 
 	if (copy_from_user(&r, from, sizeof(r)))
 		return -EFAULT;
-	/* Told apart here only: 2^64 bytes cannot be said in this structure. */
-	if (!r.memory_size)
-		return -EFAULT;
 	region->gpa = r.guest_phys_addr;
-	region->last = r.guest_phys_addr + (r.memory_size - 1);
+	region->last = r.guest_phys_addr + r.memory_size - 1;
 	region->uaddr = r.userspace_addr;
 	return 0;
 }
