@@ -32,10 +32,6 @@ static void stray(const char *why, const void *p, size_t len)
 
 void guest_reset(void)
 {
-	unsigned int i;
-
-	for (i = 0; i < nr_maps; i++)
-		free(map[i].seen);
 	nr_maps = 0;
 	memset(&guest, 0, sizeof(guest));
 	if (window.what != GUEST_NONE)
@@ -46,12 +42,16 @@ void guest_map(void *base, size_t len, bool ok)
 {
 	if (nr_maps == GUEST_MAX_MAPS)
 		abort();
+	/* what was read before guest_reset() is of an older epoch */
+	if (map[nr_maps].len < len || !map[nr_maps].seen) {
+		free(map[nr_maps].seen);
+		map[nr_maps].seen = calloc(len, sizeof(u32));
+		if (!map[nr_maps].seen)
+			abort();
+	}
 	map[nr_maps].base = base;
 	map[nr_maps].len = len;
 	map[nr_maps].ok = ok;
-	map[nr_maps].seen = ok ? calloc(len, sizeof(u32)) : NULL;
-	if (ok && !map[nr_maps].seen)
-		abort();
 	nr_maps++;
 }
 
