@@ -175,7 +175,7 @@ int vtap_split_copy(struct vtap_ring *r, u32 max, struct vtap_split_batch *b)
 check:
 	n = i;
 	if (unlikely(heads > mask)) {
-		for (n = 0; chain[n].id <= mask; n++)
+		for (n = 0; n < i && chain[n].id <= mask; n++)
 			;
 		if (!n)
 			err = VHOST_TAP_RING_ERR_HEAD;

@@ -11,6 +11,7 @@ struct drv drv;
 static void init(u32 num, bool writable, u64 features, bool be)
 {
 	struct vtap_mem *table = drv.table;
+	struct vtap_ring *r = &drv.r;
 	u8 *mem = drv.mem;
 
 	if (!mem) {
@@ -25,6 +26,10 @@ static void init(u32 num, bool writable, u64 features, bool be)
 	guest_reset();
 	guest_map(mem, DRV_SIZE, true);
 
+	/* of the very size, each alone: nobody writes behind their ends unseen */
+	free(r->chain);
+	free(r->seg);
+	free(r->copy);
 	memset(&drv, 0, sizeof(drv));
 	drv.mem = mem;
 	drv.table = table;
@@ -37,16 +42,20 @@ static void init(u32 num, bool writable, u64 features, bool be)
 	if (drv_table_done())
 		abort();
 
-	vtap_ring_init(&drv.r, writable, drv.chain, writable ? VTAP_MAX_SEGS : VTAP_BATCH,
-		       drv.seg, &drv.copy);
-	vtap_ring_set_features(&drv.r, features);
-	drv.r.le = !be;
-	drv.r.mem = table;
-	drv.r.desc = drv.desc;
-	drv.r.avail = drv.avail;
-	drv.r.used = drv.used;
-	drv.r.num = num;
-	if (vtap_ring_start(&drv.r))
+	vtap_ring_init(r, writable, NULL, writable ? VTAP_MAX_SEGS : VTAP_BATCH, NULL, NULL);
+	r->chain = malloc(r->max_chains * sizeof(*r->chain));
+	r->seg = malloc(VTAP_MAX_SEGS * sizeof(*r->seg));
+	r->copy = malloc(sizeof(*r->copy));
+	if (!r->chain || !r->seg || !r->copy)
+		abort();
+	vtap_ring_set_features(r, features);
+	r->le = !be;
+	r->mem = table;
+	r->desc = drv.desc;
+	r->avail = drv.avail;
+	r->used = drv.used;
+	r->num = num;
+	if (vtap_ring_start(r))
 		abort();
 	guest.accesses = 0;
 	guest.windows = 0;

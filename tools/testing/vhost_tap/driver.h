@@ -37,9 +37,6 @@
  */
 struct drv {
 	struct vtap_ring r;
-	struct vtap_chain chain[VTAP_MAX_SEGS];
-	struct iovec seg[VTAP_MAX_SEGS];
-	struct vtap_ring_copy copy;
 	u8 *mem;
 	struct vtap_mem *table;
 	struct vring_desc *desc;

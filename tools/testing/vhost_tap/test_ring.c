@@ -350,6 +350,7 @@ static void case15_heads(void)
 
 static void case15_loops(void)
 {
+	unsigned long accesses;
 	u32 i;
 
 	drv_init(8, false, F_INDIRECT);
@@ -379,6 +380,12 @@ static void case15_loops(void)
 	check_bad_head(0, VHOST_TAP_RING_ERR_LOOP);
 	drv_entry(BUF(8), 0, 0, 0, NEXT, 200);
 	check_bad_head(0, VHOST_TAP_RING_ERR_HEAD);
+	/* as often as it has entries, and no more: index, head, descriptor, table */
+	drv_entry(BUF(8), 0, 0, 0, NEXT, 0);
+	drv_add(0);
+	accesses = guest.accesses;
+	CHECK_EQ(vtap_ring_fetch(R, 1), -EPROTO);
+	CHECK_EQ(guest.accesses - accesses, 1 + 1 + 2 + 200 * 2);
 }
 
 static void case15_indirect(void)
@@ -490,7 +497,18 @@ static void fetch_table_across_regions(void)
 			CHECK(drv_seg(0, i)->iov_base == drv.mem + DRV_BUF + 0x40000 + i);
 			CHECK_EQ(drv_seg(0, i)->iov_len, 100 + i);
 		}
+		CHECK_EQ(vtap_ring_complete(R, 1), 0);
 	}
+
+	/* broken ones of this kind: the last one above is cut at its end */
+	drv_desc(0, BUF(0x10) - 70, 80, INDIRECT, 0);
+	drv_desc(7, BUF(0x40), 60, 0, 0);
+	drv_entry(BUF(0x10) - 70, 0, BUF(0x40), 60, NEXT, 5);
+	check_bad_head(0, VHOST_TAP_RING_ERR_HEAD);
+	drv_entry(BUF(0x10) - 70, 0, BUF(0x40), 60, NEXT, 0);
+	check_bad_head(0, VHOST_TAP_RING_ERR_LOOP);
+	drv_entry(BUF(0x10) - 70, 0, BUF(0x40), 16, INDIRECT, 0);
+	check_bad_head(0, VHOST_TAP_RING_ERR_INDIRECT);
 }
 
 /* A buffer across three regions is three segments, a hole is an error (case 48). */
@@ -614,6 +632,10 @@ static void case13_last_byte(void)
 	drv_add(0);
 	CHECK_EQ(vtap_ring_fetch(R, 1), 1);
 	CHECK_EQ(vtap_ring_chain(R, 0)->len, 77);
+	CHECK_EQ(vtap_ring_complete(R, 1), 0);
+	/* over the end */
+	drv_desc(0, ~0ULL - 15, 32, INDIRECT, 0);
+	check_bad_head(0, VHOST_TAP_RING_ERR_ADDRESS);
 }
 
 static void direction(bool writable)
@@ -746,6 +768,54 @@ static void fetch_room(void)
 	CHECK_EQ(vtap_ring_fetch(R, 1), 1);
 	CHECK_EQ(vtap_ring_chain(R, 0)->id, 1000);
 	CHECK_EQ(vtap_ring_chain(R, 0)->seg, 0);
+}
+
+/* The last segments there are: each kind of chain takes them, and not one more. */
+static void fetch_room_edge(void)
+{
+	u32 taken, i;
+
+	for (taken = VTAP_MAX_SEGS - 6; taken <= VTAP_MAX_SEGS; taken++) {
+		u32 room = VTAP_MAX_SEGS - taken;
+
+		drv_init(4096, true, F_INDIRECT);
+		for (i = 0; i < taken; i++)
+			drv_desc(i, BUF(0), 1, WRITE | (i == taken - 1 ? 0 : NEXT), i + 1);
+		drv_add(0);
+		CHECK_EQ(vtap_ring_fetch(R, 1), 1);
+		CHECK_EQ(R->nr_segs, taken);
+
+		/* single ones: as many as fit */
+		add_singles(2000, 40);
+		CHECK_EQ(vtap_ring_fetch(R, 64), room);
+		CHECK_EQ(R->nr_segs, VTAP_MAX_SEGS);
+		CHECK_EQ(vtap_ring_fetch(R, 64), 0);
+		vtap_ring_unfetch(R, room);
+
+		/* one of four */
+		for (i = 0; i < 4; i++)
+			drv_desc(2000 + i, BUF(i), 5, WRITE | (i == 3 ? 0 : NEXT), 2001 + i);
+		CHECK_EQ(vtap_ring_fetch(R, 1), room >= 4);
+		CHECK_EQ(R->nr_segs, taken + (room >= 4 ? 4 : 0));
+		if (room >= 4)
+			vtap_ring_unfetch(R, 1);
+
+		/* a table of four, in order and not */
+		for (i = 0; i < 4; i++)
+			drv_entry(BUF(8), i, BUF(i), 5, WRITE | (i == 3 ? 0 : NEXT), i + 1);
+		drv_desc(2000, BUF(8), 64, INDIRECT, 0);
+		CHECK_EQ(vtap_ring_fetch(R, 1), room >= 4);
+		CHECK_EQ(R->nr_segs, taken + (room >= 4 ? 4 : 0));
+		if (room >= 4)
+			vtap_ring_unfetch(R, 1);
+		for (i = 0; i < 4; i++)
+			drv_entry(BUF(8), i, BUF(i), 5, WRITE | (i == 1 ? 0 : NEXT), (i + 2) % 5);
+		drv_entry(BUF(8), 0, BUF(0), 5, WRITE | NEXT, 3);
+		drv_entry(BUF(8), 3, BUF(0), 5, WRITE | NEXT, 2);
+		drv_entry(BUF(8), 2, BUF(0), 5, WRITE | NEXT, 1);
+		CHECK_EQ(vtap_ring_fetch(R, 1), room >= 4);
+		CHECK_EQ(R->nr_segs, taken + (room >= 4 ? 4 : 0));
+	}
 }
 
 static void unfetch(void)
@@ -1251,6 +1321,7 @@ static const struct tap_test tests[] = {
 	T(fetch_direction),
 	T(fetch_length),
 	T(fetch_room),
+	T(fetch_room_edge),
 	T(wrap_small),
 	T(wrap_big),
 	T(case13_last_byte),
