@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
-# build.sh - build the module for one kernel series from a copy of the tree,
+# build.sh - build the module and the tool for one kernel series from a copy of the tree,
 # so that nothing is shared between kernels and the tree stays clean.
 #
 # usage: scripts/build.sh [--kernel SERIES] [--tree DIR] [--out DIR] [VAR=VALUE...]
@@ -11,7 +11,8 @@
 #   VAR=VALUE        goes to kbuild: W=1, C=1, C=2, V=1, KCFLAGS=-Werror, …
 #
 # Leaves DIR/tree (the copy, with objects: building again is incremental) and
-# DIR/modules/vhost_tap.ko; prints the path of the module.
+# DIR/modules/vhost_tap.ko and DIR/tree/tools/vhost_tap/vhost-tap; prints the
+# path of the module.
 set -euo pipefail
 . "$(dirname "$0")/lib.sh"
 
@@ -51,4 +52,13 @@ make -C "$kernel_dir/kdir" M="$out/tree" -j"$(nproc)" --no-print-directory \
 	die "the build for $kernel failed (see above)"
 cp "$out/tree/drivers/vhost_tap/vhost_tap.ko" "$out/modules/vhost_tap.ko.new"
 mv "$out/modules/vhost_tap.ko.new" "$out/modules/vhost_tap.ko"
+
+if [ -d "$tree/tools/vhost_tap" ]; then
+	say "building the tool vhost-tap"
+	mkdir -p "$out/tree/tools"
+	rsync -a --delete --exclude '*.o' --exclude vhost-tap \
+		"$tree/tools/vhost_tap" "$out/tree/tools/"
+	make -s -C "$out/tree/tools/vhost_tap" >&2 ||
+		die "the tool does not build (see above)"
+fi
 echo "$out/modules/vhost_tap.ko"

@@ -145,40 +145,13 @@ check_build()
 	fi
 }
 
-# build_tests: the kselftests, in a copy of the kernel's selftests, the way
-# they would build there; fills `programs`.
-build_tests()
-{
-	local src=$kernel_dir/src t=$out/ksft
-
-	mkdir -p "$t/usr" "$t/tools/testing/selftests" "$t/scripts"
-	rsync -a "$src/usr/include" "$t/usr/"
-	rsync -a "$src/tools/include" "$src/tools/scripts" "$t/tools/"
-	rsync -a "$src/scripts/subarch.include" "$t/scripts/"
-	rsync -a --exclude '*/' "$src/tools/testing/selftests/" "$t/tools/testing/selftests/"
-	rsync -a "$src/tools/testing/selftests/kselftest" "$t/tools/testing/selftests/"
-	rsync -a --delete "$VTAP_TREE/include" "$t/"
-	rsync -a "$VTAP_TREE/tools/testing/selftests/vhost_tap" "$t/tools/testing/selftests/"
-	if ! make -C "$t/tools/testing/selftests" TARGETS=vhost_tap \
-		-j"$(nproc)" >"$work/tests.out" 2>&1; then
-		cat "$work/tests.out" >>"$log"
-		tail -n 40 "$work/tests.out" | sed 's/^/# /'
-		return 1
-	fi
-	cat "$work/tests.out" >>"$log"
-	mapfile -t programs < <(make -s --no-print-directory COLLECTION=x \
-		-C "$t/tools/testing/selftests/vhost_tap" emit_tests | sed 's/^x://')
-	make -s -C "$t/tools/testing/selftests/vhost_tap" \
-		INSTALL_PATH="$out/kselftest" install >>"$log" 2>&1
-}
-
 # run_vm PROGRAM...: in the VM; boots again when one takes it down.
 run_vm()
 {
-	local left=("$@") prog line rest rc fd pid splat leftover timeout logged
+	local left=("$@") prog line rest rc fd pid splat leftover timeout logged stuck
 
 	while [ ${#left[@]} -gt 0 ]; do
-		prog=""
+		prog="" stuck=""
 		exec {fd}< <("$VTAP_TREE/scripts/vm.sh" --kernel "$kernel" \
 			"${vm_modules[@]}" --log "$out/check-kernel.log.new" \
 			--timeout $((60 + (limit + 20) * ${#left[@]})) \
@@ -193,12 +166,13 @@ run_vm()
 			'@@begin '*)
 				prog=${line#@@begin }
 				say "$kernel: $prog"
-				splat="" leftover="" timeout="" logged=()
+				splat="" leftover="" timeout="" stuck="" logged=()
 				tap_reset ;;
 			'@@timeout '*)	timeout=${line#@@timeout } ;;
 			'@@leftover '*)	leftover=${line#@@leftover } ;;
 			'@@log '*)	logged+=("${line#@@log }") ;;
 			'@@splat')	splat=1 ;;
+			'@@stuck')	stuck=1 ;;
 			'@@end '*)
 				rest=${line#@@end "$prog" }
 				if [ -n "$timeout" ]; then
@@ -226,7 +200,12 @@ run_vm()
 		[ ${#left[@]} -gt 0 ] || break
 		# It ended early.
 		tail -n 30 "$out/check-kernel.log.new" 2>/dev/null | sed 's/^/# /'
-		result not_ok "$kernel: ${left[0]}: the VM died or hung (status $rc)"
+		if [ -n "$prog" ] && [ -n "$stuck" ]; then
+			printf '# %s\n' "${logged[@]}"
+			result not_ok "$kernel: $prog: hangs in the kernel"
+		else
+			result not_ok "$kernel: ${left[0]}: the VM died or hung (status $rc)"
+		fi
 		left=("${left[@]:1}")
 	done
 	rm -f "$out/check-kernel.log.new"
@@ -236,7 +215,6 @@ check_kernel()
 {
 	kernel=$1
 	need_kernel_name "$kernel"
-	kernel_dir=$("$VTAP_TREE/scripts/kernel.sh" get "$kernel")
 	out=$VTAP_OUT/$kernel
 	mkdir -p "$out"
 	log=$out/check.log
@@ -248,19 +226,15 @@ check_kernel()
 		check_build || return 0
 		vm_modules=(--modules "$out/modules")
 	fi
-	if [ -d "$VTAP_TREE/tools/vhost_tap" ]; then
-		rsync -a --delete --exclude '*.o' --exclude vhost-tap \
-			"$VTAP_TREE/tools/vhost_tap" "$out/tree/tools/"
-		if make -C "$out/tree/tools/vhost_tap" >>"$log" 2>&1; then
-			tool=$out/tree/tools/vhost_tap/vhost-tap
-		else
-			result not_ok "$kernel: tools/vhost_tap builds"
-		fi
-	fi
-	if ! build_tests; then
+	if ! "$VTAP_TREE/scripts/selftests.sh" --kernel "$kernel" >"$work/tests.out" 2>&1; then
+		cat "$work/tests.out" >>"$log"
+		tail -n 40 "$work/tests.out" | sed 's/^/# /'
 		result not_ok "$kernel: the kselftests build"
 		return 0
 	fi
+	cat "$work/tests.out" >>"$log"
+	tool=$out/tree/tools/vhost_tap/vhost-tap
+	mapfile -t programs <"$out/kselftest/programs"
 
 	local run=() p
 	for p in "${programs[@]}"; do
@@ -279,7 +253,7 @@ if wanted unit && [ -e "$VTAP_TREE/tools/testing/vhost_tap/Makefile" ]; then
 	log=$VTAP_OUT/unit.log
 	: >"$log"
 	say "unit tests of the ring code"
-	run_tap unit make -s --no-print-directory -C "$VTAP_TREE/tools/testing/vhost_tap" check
+	run_tap unit make -s --no-print-directory -C "$VTAP_TREE/tools/testing/vhost_tap" OUT="$VTAP_OUT/unit" check
 fi
 for k in "${kernels[@]}"; do
 	check_kernel "$k"

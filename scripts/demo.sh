@@ -40,12 +40,6 @@ options=() tool=$VTAP_OUT/$kernel/tree/tools/vhost_tap/vhost-tap
 if [ "$module" = vhost_tap ]; then
 	"$VTAP_TREE/scripts/build.sh" --kernel "$kernel" >/dev/null
 	options+=(--modules "$VTAP_OUT/$kernel/modules")
-	say "building the tool vhost-tap"
-	mkdir -p "$VTAP_OUT/$kernel/tree/tools"
-	rsync -a --exclude '*.o' --exclude vhost-tap "$VTAP_TREE/tools/vhost_tap" \
-		"$VTAP_OUT/$kernel/tree/tools/"
-	make -s -C "$VTAP_OUT/$kernel/tree/tools/vhost_tap" >&2 ||
-		die "the tool does not build"
 fi
 
 say "making the guest: Linux $rel and a busybox"
