@@ -479,7 +479,7 @@ static void op_fetch(void)
 	bool scribble = one_in(50), exempt;
 	unsigned long fail_at = inject();
 	u16 known = m.cached - m.base - m.fetched;
-	u32 avail, i;
+	u32 avail, segs, i;
 	int n, need;
 	u64 total;
 
@@ -537,6 +537,9 @@ static void op_fetch(void)
 	for (i = 0; i < (u32)n; i++)
 		check_chain(vtap_ring_chain(R, before + i), queued(m.fetched + i));
 	m.fetched += n;
+	for (i = 0, segs = 0; i < R->nr_chains; i++)
+		segs += R->chain[i].nsegs;
+	CHECK_EQ(R->nr_segs, segs);
 	if (!n && max && avail && chains_before < R->max_chains && !fail_at) {
 		/* no room for its segments, or there were not if it is a bad one */
 		need = translate(queued(m.fetched), seg, &total);

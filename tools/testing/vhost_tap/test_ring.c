@@ -147,6 +147,37 @@ static void fetch_batch(void)
 	CHECK_EQ(guest.read_twice, 0);
 }
 
+/* A broken chain in a later turn of one fetch: those before it are good for use. */
+static void fetch_bad_later(void)
+{
+	u32 i;
+
+	for (i = 64; i < 130; i += 11) {
+		drv_init(256, true, 0);
+		add_singles(0, 200);
+		drv_desc(i, BUF(0), 60, 0, 0);
+		CHECK_EQ(vtap_ring_fetch(R, 200), i);
+		CHECK_EQ(R->err, VHOST_TAP_RING_ERR_NONE);
+		CHECK_EQ(R->nr_segs, i);
+		CHECK_EQ(vtap_ring_complete(R, i), 0);
+		CHECK_EQ(drv_used_idx(), i);
+		check_broken(VHOST_TAP_RING_ERR_DIRECTION);
+	}
+
+	/* segments of a chain that was given up are free again */
+	drv_init(256, true, 0);
+	drv_desc(0, BUF(0), 60, WRITE | NEXT, 1);
+	drv_desc(1, BUF(1), 60, WRITE | NEXT, 2);
+	drv_desc(2, 0, 60, WRITE, 0);
+	add_singles(10, 1);
+	drv_add(0);
+	CHECK_EQ(vtap_ring_fetch(R, 8), 1);
+	CHECK_EQ(R->nr_segs, 1);
+	CHECK_EQ(vtap_ring_complete(R, 1), 0);
+	check_broken(VHOST_TAP_RING_ERR_ADDRESS);
+	CHECK_EQ(R->nr_segs, 0);
+}
+
 static void fetch_cached_index(void)
 {
 	drv_init(16, false, 0);
@@ -1309,6 +1340,7 @@ static const struct tap_test tests[] = {
 	T(fetch_one),
 	T(fetch_batch),
 	T(fetch_cached_index),
+	T(fetch_bad_later),
 	T(fetch_chain),
 	T(fetch_long_chain),
 	T(fetch_many_descs),
