@@ -145,6 +145,42 @@ check_build()
 	fi
 }
 
+# check_install: what `make install` puts where, and that uninstall takes it all
+# away again; into a folder, from the copy that was built.
+check_install()
+{
+	local dest=$work/dest rel f rc=0
+
+	rel=$(<"$kernel_dir/release")
+	rsync -a --exclude /out --exclude .git --exclude '*.o' --exclude '*.ko' \
+		--exclude '.*.cmd' "$VTAP_TREE/Makefile" "$VTAP_TREE/scripts" \
+		"$VTAP_TREE/dkms.conf" "$out/tree/"
+	make -C "$out/tree" install KDIR="$kernel_dir/kdir" DESTDIR="$dest" \
+		>"$work/install.out" 2>&1 || rc=$?
+	cat "$work/install.out" >>"$log"
+	for f in etc/modprobe.d/vhost_tap.conf usr/local/sbin/vhost-tap \
+		 usr/local/share/man/man8/vhost-tap.8; do
+		[ -e "$dest/$f" ] || { echo "# $f is missing"; rc=1; }
+	done
+	compgen -G "$dest/lib/modules/$rel/updates/drivers/vhost_tap/vhost_tap.ko*" >/dev/null ||
+		compgen -G "$dest/lib/modules/$rel/updates/vhost_tap.ko*" >/dev/null ||
+		{ echo "# the module is missing"; rc=1; }
+	[ "$rc" = 0 ] || tail -n 20 "$work/install.out" | sed 's/^/# /'
+	if [ "$rc" = 0 ]; then result ok "$kernel: make install"; else result not_ok "$kernel: make install"; fi
+
+	rc=0
+	make -C "$out/tree" uninstall KDIR="$kernel_dir/kdir" DESTDIR="$dest" \
+		>"$work/install.out" 2>&1 || rc=$?
+	cat "$work/install.out" >>"$log"
+	find "$dest" -type f ! -name 'modules.*' | sed 's/^/# left: /' | tee "$work/left"
+	if [ "$rc" = 0 ] && [ ! -s "$work/left" ]; then
+		result ok "$kernel: make uninstall"
+	else
+		tail -n 20 "$work/install.out" | sed 's/^/# /'
+		result not_ok "$kernel: make uninstall"
+	fi
+}
+
 # run_vm PROGRAM...: in the VM; boots again when one takes it down.
 run_vm()
 {
@@ -155,7 +191,8 @@ run_vm()
 		exec {fd}< <("$VTAP_TREE/scripts/vm.sh" --kernel "$kernel" \
 			"${vm_modules[@]}" --log "$out/check-kernel.log.new" \
 			--timeout $((60 + (limit + 20) * ${#left[@]})) \
-			-- env VTAP_MODULE="$module" "VTAP_TOOL=$tool" \
+			-- env VTAP_MODULE="$module" VTAP_TOOL="$tool" \
+			VTAP_CONF="$VTAP_TREE/scripts/modprobe.conf" \
 			"$VTAP_TREE/scripts/vm/run-tests" "$out/kselftest" \
 			"$limit" "${left[@]}" 2>>"$log")
 		pid=$!
@@ -215,6 +252,7 @@ check_kernel()
 {
 	kernel=$1
 	need_kernel_name "$kernel"
+	kernel_dir=$("$VTAP_TREE/scripts/kernel.sh" get "$kernel")
 	out=$VTAP_OUT/$kernel
 	mkdir -p "$out"
 	log=$out/check.log
@@ -235,6 +273,11 @@ check_kernel()
 	cat "$work/tests.out" >>"$log"
 	tool=$out/tree/tools/vhost_tap/vhost-tap
 	mapfile -t programs <"$out/kselftest/programs"
+	if [ "$module" = vhost_tap ]; then
+		cp "$VTAP_TREE/scripts/vm/install_test" "$out/kselftest/"
+		programs+=(install_test)
+		! wanted install || check_install
+	fi
 
 	local run=() p
 	for p in "${programs[@]}"; do

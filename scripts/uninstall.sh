@@ -9,7 +9,7 @@ set -euo pipefail
 case ${1:-} in
 -h|--help|'') usage_from_header "$0"; exit 0 ;;
 esac
-rel=$(make -s -C "$1" kernelrelease) || die "no kernel headers in $1"
+rel=$(make -s --no-print-directory -C "$1" kernelrelease) || die "no kernel headers in $1"
 rm -fv "${DESTDIR:-}/lib/modules/$rel/updates/drivers/vhost_tap/vhost_tap.ko"* \
 	"${DESTDIR:-}/lib/modules/$rel/updates/vhost_tap.ko"*
 depmod ${DESTDIR:+-b "$DESTDIR"} "$rel"
