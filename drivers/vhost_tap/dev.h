@@ -227,6 +227,13 @@ long vtap_vq_ioctl(struct vtap_dev *dev, unsigned int cmd, void __user *argp);
  */
 void vtap_vq_retry(struct vtap_vq *vq);
 
+/**
+ * vtap_vq_watch_sock() - run the handler once the socket is ready
+ * Sees what is ready already; retries a socket that cannot be polled. vq->lock
+ * held, with a backend.
+ */
+void vtap_vq_watch_sock(struct vtap_vq *vq);
+
 /** vtap_vq_cancel_retry() - end that; without a backend it does not begin again */
 void vtap_vq_cancel_retry(struct vtap_vq *vq);
 

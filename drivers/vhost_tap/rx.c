@@ -401,10 +401,7 @@ static bool vtap_rx_idle(struct vtap_rx *rx)
 	if (vq->busyloop_timeout && vtap_vq_busy_poll(vq))
 		return true;
 	/* I4: it looks at the socket once more itself, and queues us then. */
-	if (vtap_poll_start(&vq->sock_poll, vq->sock->file)) {
-		/* A queue taken off its tap cannot be polled, but may come back. */
-		vtap_vq_retry(vq);
-	}
+	vtap_vq_watch_sock(vq);
 	return false;
 }
 

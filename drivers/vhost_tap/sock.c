@@ -135,6 +135,11 @@ void vtap_sock_ifname(struct file *file, char *name)
 	strscpy(name, buf + sizeof(prefix) - 1, IFNAMSIZ);
 }
 
+void vtap_sock_clear_error(struct vtap_sock *s)
+{
+	sock_error(s->sock->sk);
+}
+
 unsigned int vtap_sock_dequeue(struct vtap_sock *s, void **frames, unsigned int n)
 {
 	int got;

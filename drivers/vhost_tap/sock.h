@@ -44,6 +44,13 @@ void vtap_sock_put(struct vtap_sock *s);
  */
 void vtap_sock_ifname(struct file *file, char *name);
 
+/**
+ * vtap_sock_clear_error() - forget an error that the socket has pending
+ * A packet socket keeps one from the moment its link goes down, and reports
+ * EPOLLERR until somebody has taken it.
+ */
+void vtap_sock_clear_error(struct vtap_sock *s);
+
 /*
  * Receiving
  */

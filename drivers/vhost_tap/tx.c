@@ -376,9 +376,7 @@ void vtap_tx_run(struct vtap_vq *vq)
 
 	if (unlikely(ret == -EAGAIN)) {
 		vtap_stat_inc(&vq->stats.eagain);
-		/* A socket that has no device is not polled: look again later. */
-		if (vtap_poll_start(&vq->sock_poll, vq->sock->file))
-			vtap_vq_retry(vq);
+		vtap_vq_watch_sock(vq);
 	} else if (unlikely(ret == -ENOBUFS)) {
 		vtap_vq_retry(vq);
 	}

@@ -393,6 +393,17 @@ void vtap_vq_retry(struct vtap_vq *vq)
 	schedule_delayed_work(&vq->retry, vq->index == VTAP_VQ_RX ? HZ / 10 : 1);
 }
 
+void vtap_vq_watch_sock(struct vtap_vq *vq)
+{
+	lockdep_assert_held(&vq->lock);
+	if (!vtap_poll_start(&vq->sock_poll, vq->sock->file))
+		return;
+	vtap_sock_clear_error(vq->sock);
+	/* A queue taken off its tap cannot be polled, but may come back. */
+	if (vtap_poll_start(&vq->sock_poll, vq->sock->file))
+		vtap_vq_retry(vq);
+}
+
 void vtap_vq_cancel_retry(struct vtap_vq *vq)
 {
 	cancel_delayed_work_sync(&vq->retry);
