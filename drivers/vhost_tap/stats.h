@@ -66,7 +66,9 @@ static inline void vtap_stat_inc(u64 *counter)
 /* prototypes of stats.c */
 
 /**
- * vtap_stats_batch() - count a publish of @n > 0 frames
+ * vtap_stats_batch() - count a publish in the histogram of batch sizes
+ * @stats: counters of the queue; its mutex is held
+ * @n: frames published, at least one
  */
 void vtap_stats_batch(struct vtap_stats *stats, unsigned int n);
 

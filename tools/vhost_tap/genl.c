@@ -164,7 +164,7 @@ int genl_explain(int err)
 {
 	switch (err) {
 	case -EPERM:
-		error("not permitted: this takes CAP_NET_ADMIN; run it as root, for example with sudo");
+		error("not permitted: it takes CAP_NET_ADMIN; run it as root, say with sudo");
 		return EXIT_NOT_PERMITTED;
 	case -ENOENT:
 	case -EOPNOTSUPP:

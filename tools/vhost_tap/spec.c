@@ -11,11 +11,7 @@
 
 #include "spec.h"
 
-#define ENUM_NAMES(var, ...)						\
-	static const char *const var##_name[] = { __VA_ARGS__ };	\
-	static const struct enum_names var = {				\
-		sizeof(var##_name) / sizeof(var##_name[0]), var##_name	\
-	}
+#define ENUM_NAMES(names)	{ sizeof(names) / sizeof((names)[0]), names }
 
 #define ATTR_SET(var, max)						\
 	const struct attr_set var = { max, var##_attr };		\
@@ -27,17 +23,29 @@
 #define ENUM(n, v)	{ .name = n, .kind = ATTR_ENUM, .values = &(v) }
 #define NEST(n, s)	{ .name = n, .kind = ATTR_NEST, .nest = &(s) }
 
-ENUM_NAMES(queue_type,
+static const char *const queue_type_names[] = {
 	[VHOST_TAP_QUEUE_TYPE_RX] = "rx",
-	[VHOST_TAP_QUEUE_TYPE_TX] = "tx");
-ENUM_NAMES(queue_state,
+	[VHOST_TAP_QUEUE_TYPE_TX] = "tx",
+};
+
+static const struct enum_names queue_type = ENUM_NAMES(queue_type_names);
+
+static const char *const queue_state_names[] = {
 	[VHOST_TAP_QUEUE_STATE_STOPPED] = "stopped",
 	[VHOST_TAP_QUEUE_STATE_RUNNING] = "running",
-	[VHOST_TAP_QUEUE_STATE_BROKEN] = "broken");
-ENUM_NAMES(backend,
+	[VHOST_TAP_QUEUE_STATE_BROKEN] = "broken",
+};
+
+static const struct enum_names queue_state = ENUM_NAMES(queue_state_names);
+
+static const char *const backend_names[] = {
 	[VHOST_TAP_BACKEND_NONE] = "none",
 	[VHOST_TAP_BACKEND_TAP] = "tap",
-	[VHOST_TAP_BACKEND_PACKET] = "packet");
+	[VHOST_TAP_BACKEND_PACKET] = "packet",
+};
+
+static const struct enum_names backend = ENUM_NAMES(backend_names);
+
 /* Ring errors are values of a queue's "error" and counters by the same names. */
 #define RING_ERRORS(X)				\
 	X(AVAIL_IDX,	"avail-idx")		\
@@ -51,12 +59,17 @@ ENUM_NAMES(backend,
 	X(LENGTH,	"length")		\
 	X(FAULT,	"fault")
 
-#define RING_ERROR_VALUE(c, n)	[VHOST_TAP_RING_ERR_##c] = n,
-#define RING_ERROR_ATTR(c, n)	[VHOST_TAP_A_RING_ERRORS_##c] = UINT(n),
+#define RING_ERROR_VALUE(c, n)			\
+	[VHOST_TAP_RING_ERR_##c] = n,
+#define RING_ERROR_ATTR(c, n)			\
+	[VHOST_TAP_A_RING_ERRORS_##c] = UINT(n),
 
-ENUM_NAMES(ring_err,
+static const char *const ring_err_names[] = {
 	[VHOST_TAP_RING_ERR_NONE] = "none",
-	RING_ERRORS(RING_ERROR_VALUE));
+	RING_ERRORS(RING_ERROR_VALUE)
+};
+
+static const struct enum_names ring_err = ENUM_NAMES(ring_err_names);
 
 static const struct attr_spec spec_ring_errors_attr[] = {
 	RING_ERRORS(RING_ERROR_ATTR)

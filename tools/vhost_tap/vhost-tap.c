@@ -33,7 +33,7 @@ void error(const char *fmt, ...)
 	fputc('\n', stderr);
 }
 
-static void usage(FILE *out)
+static void print_help(FILE *out)
 {
 	size_t i;
 
@@ -51,11 +51,11 @@ static int run(int argc, char **argv)
 	size_t i;
 
 	if (argc < 2) {
-		usage(stderr);
+		print_help(stderr);
 		return EXIT_USAGE;
 	}
 	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h")) {
-		usage(stdout);
+		print_help(stdout);
 		return EXIT_OK;
 	}
 	if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "-V")) {
