@@ -47,6 +47,10 @@
 
 /**
  * vtap_guest_copy_in() - copy bytes out of guest memory; outside a window
+ * @dst: ours
+ * @src: the guest's
+ * @len: bytes
+ *
  * Return: 0 or -EFAULT, then @dst is undefined.
  */
 static inline int vtap_guest_copy_in(void *dst, const void __user *src, size_t len)
@@ -56,6 +60,10 @@ static inline int vtap_guest_copy_in(void *dst, const void __user *src, size_t l
 
 /**
  * vtap_guest_copy_out() - copy bytes into guest memory; outside a window
+ * @dst: the guest's
+ * @src: ours
+ * @len: bytes
+ *
  * Return: 0 or -EFAULT, then a part may have been written.
  */
 static inline int vtap_guest_copy_out(void __user *dst, const void *src, size_t len)

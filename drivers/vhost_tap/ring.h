@@ -168,7 +168,10 @@ static inline void vtap_ring_set_features(struct vtap_ring *r, u64 features)
 /**
  * vtap_ring_access_ok() - do the three parts lie in the owner's address space
  * @r: ring whose features are set
- * @num, @desc, @avail, @used: as given by SET_VRING_NUM and SET_VRING_ADDR
+ * @num: entries, as given by SET_VRING_NUM
+ * @desc: descriptor table, as given by SET_VRING_ADDR
+ * @avail: available ring
+ * @used: used ring
  */
 static inline bool vtap_ring_access_ok(const struct vtap_ring *r, u32 num,
 				       const void __user *desc, const void __user *avail,

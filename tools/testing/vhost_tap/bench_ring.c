@@ -2,7 +2,7 @@
 /*
  * What the ring code costs by itself: one thread, driver and device in turn,
  * batches of 64 chains. Time is that of fetch, complete and should_signal
- * alone. With an argument, only that kind of chain is run (for callgrind).
+ * alone. Arguments: KIND [BATCHES [CHAINS A BATCH]] (for callgrind).
  */
 #include <stdio.h>
 #include <time.h>
@@ -67,7 +67,7 @@ static __attribute__((__noinline__)) int device(void)
 	return vtap_ring_should_signal(&drv.r) < 0 ? -1 : n;
 }
 
-static int run(u32 kind, u32 batches)
+static int run(u32 kind, u32 batches, u32 size)
 {
 	const u32 slots = kinds[kind].table ? 1 : kinds[kind].descs;
 	unsigned long long start, ns = 0;
@@ -80,31 +80,33 @@ static int run(u32 kind, u32 batches)
 	fill(kind);
 	drv_set_used_event(0x8000);
 	for (b = 0; b < batches; b++) {
-		for (i = 0; i < VTAP_BATCH; i++) {
+		for (i = 0; i < size; i++) {
 			drv_add(head);
 			head = (head + slots) % NUM;
 		}
 		start = now();
-		if (device() != VTAP_BATCH) {
+		if (device() != (int)size) {
 			fprintf(stderr, "%s: the ring failed\n", kinds[kind].name);
 			return 1;
 		}
 		ns += now() - start;
 	}
 	printf("%-12s %7.2f ns a chain, %6.2f ns a descriptor\n", kinds[kind].name,
-	       (double)ns / batches / VTAP_BATCH,
-	       (double)ns / batches / VTAP_BATCH / kinds[kind].descs);
+	       (double)ns / batches / size, (double)ns / batches / size / kinds[kind].descs);
 	return 0;
 }
 
 int main(int argc, char **argv)
 {
 	u32 batches = argc > 2 ? strtoul(argv[2], NULL, 0) : 200000;
+	u32 size = argc > 3 ? strtoul(argv[3], NULL, 0) : VTAP_BATCH;
 	u32 kind;
 
+	if (!size || size > VTAP_BATCH)
+		return 2;
 	for (kind = 0; kind < sizeof(kinds) / sizeof(kinds[0]); kind++)
 		if (argc < 2 || !strcmp(argv[1], kinds[kind].name))
-			if (run(kind, batches))
+			if (run(kind, batches, size))
 				return 1;
 	return 0;
 }

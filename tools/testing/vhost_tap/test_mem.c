@@ -11,8 +11,6 @@
 #include "tap.h"
 #include "../../../drivers/vhost_tap/mem.h"
 
-int tap_failures;
-
 static struct vtap_mem *mem;
 
 static void clear(void)
