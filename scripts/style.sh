@@ -218,6 +218,9 @@ do_rules()
 	done
 	result "rules: every file says what it is for" "$work/out"
 
+	scripts/check-names.py >"$work/out" 2>&1 || :
+	result "rules: names of the netlink spec are the same everywhere" "$work/out"
+
 	files | xargs -d '\n' grep -nIE '[[:space:]]+$' |
 		grep -v '\.patch:' >"$work/out" || :
 	result "rules: no white space at line ends" "$work/out"
