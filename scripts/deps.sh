@@ -17,7 +17,7 @@ set -euo pipefail
 . "$(dirname "$0")/lib.sh"
 
 fetch=(xz-utils kmod rsync make gcc libc6-dev)
-build=("${fetch[@]}" gcc-12 bc libelf-dev libmnl-dev pkg-config)
+build=("${fetch[@]}" bc libelf-dev libmnl-dev pkg-config)
 vm=(qemu-system-x86 busybox-static kmod xz-utils cpio iproute2 procps)
 tests=("${vm[@]}" "${build[@]}" dpdk ethtool iputils-ping python3)
 demo=("${vm[@]}" "${build[@]}" iputils-ping binutils zstd python3)

@@ -28,13 +28,44 @@ set -euo pipefail
 KDIR_CACHE=$VTAP_CACHE/kernels
 LAYOUT=3	# raise it when the layout above changes
 
-# apt_opts SERIES: sets APT_OPTS so that apt sees the packages of SERIES.
-# 6.1 and 6.12 are in Debian 12's own repositories. A series that lives in
-# another suite gets a private apt folder (Dir::Etc::sourcelist, Dir::State,
-# Dir::Cache) here, so that the system's configuration stays as it is.
-apt_opts()
+# Sets APT_OPTS so that apt reads the system's own package lists.
+apt_system()
 {
 	APT_OPTS=(-o DPkg::Lock::Timeout=600 -o APT::Sandbox::User=root)
+}
+
+# mirror LABEL: address of the archive of that label among the system's sources.
+# shellcheck disable=SC2016 # apt expands it
+mirror()
+{
+	apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' \
+		"Label: $1" 2>/dev/null | head -n 1
+}
+
+# Sets APT_OPTS so that apt reads lists of our own, of Debian 12, from the
+# system's mirror: for a system whose own sources lack a series. Nothing outside
+# the cache folder changes. A series of another suite would get its folder here.
+apt_private()
+{
+	local d=$VTAP_CACHE/apt/bookworm main security
+	local by='[signed-by=/usr/share/keyrings/debian-archive-keyring.gpg]'
+
+	main=$(mirror Debian)
+	security=$(mirror Debian-Security)
+	[ -n "$main" ] || return 1
+	mkdir -p "$d/lists/partial" "$d/cache/archives/partial"
+	{
+		echo "deb $by $main bookworm main"
+		[ -z "$security" ] || echo "deb $by $security bookworm-security main"
+	} >"$d/sources.list"
+	apt_system
+	APT_OPTS+=(-o Dir::Etc::sourcelist="$d/sources.list"
+		   -o Dir::Etc::sourceparts=/dev/null
+		   -o Dir::Etc::preferences=/dev/null
+		   -o Dir::Etc::preferencesparts=/dev/null
+		   -o Dir::State::lists="$d/lists" -o Dir::Cache="$d/cache")
+	say "reading Debian 12's package lists, beside the system's"
+	apt-get "${APT_OPTS[@]}" -qq update >&2
 }
 
 # newest_release SERIES: newest uname -r that has headers, or nothing.
@@ -171,14 +202,17 @@ refresh_locked()
 {
 	local series=$1 tmp got="" try
 
-	apt_opts "$series"
 	rm -rf "$KDIR_CACHE"/.tmp."$series".*
 	tmp=$(mktemp -d "$KDIR_CACHE/.tmp.$series.XXXXXX")
 	on_exit "rm -rf '$tmp'"
 	chmod 755 "$tmp"
-	for try in 1 2; do
+	for try in system updated private; do
 		# The first try may meet no lists, or lists older than the mirror.
-		[ "$try" = 1 ] || apt_update
+		case $try in
+		system)	 apt_system ;;
+		updated) apt_update ;;
+		private) apt_private || break ;;
+		esac
 		resolve "$series" || continue
 		if [ -d "$DIR" ]; then
 			got=have
@@ -196,7 +230,7 @@ refresh_locked()
 		mv -T "$tmp" "$DIR"
 		say "linux $series ($VERSION) is in $DIR" ;;
 	'')	DIR=$(newest_cached "$series")
-		[ -n "$DIR" ] || die "apt offers no linux-headers-$series…-amd64: are Debian 12's main and security archives among apt's sources?"
+		[ -n "$DIR" ] || die "apt offers no linux-headers-$series…-amd64: is Debian's archive among apt's sources, and can it be reached?"
 		say "apt offers no linux $series now; using the cached one" ;;
 	esac
 	rm -rf "$tmp"
