@@ -90,6 +90,8 @@ int ring_split_init(struct ring *r, struct gmem *m, unsigned int num,
 void ring_split_reset(struct ring *r, uint16_t base);
 /* put any head into the avail ring, with no account of it: for bad rings */
 void ring_split_push_raw(struct ring *r, uint16_t head);
+/* true when the device has asked to be kicked for the next chain */
+bool ring_split_kicks_on(const struct ring *r);
 void ring_free(struct ring *r);
 
 /*

@@ -103,6 +103,13 @@ static bool split_kick_wanted(struct ring *r)
 	return !(READ_ONCE(r->used->flags) & VRING_USED_F_NO_NOTIFY);
 }
 
+bool ring_split_kicks_on(const struct ring *r)
+{
+	if (r->event_idx)
+		return READ_ONCE(*avail_event(r)) == r->published;
+	return !(READ_ONCE(r->used->flags) & VRING_USED_F_NO_NOTIFY);
+}
+
 static bool split_used_pending(const struct ring *r)
 {
 	return __atomic_load_n(&r->used->idx, __ATOMIC_ACQUIRE) != r->last_used;
