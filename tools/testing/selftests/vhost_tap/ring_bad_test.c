@@ -88,7 +88,8 @@ static int tx_works(struct bad *b)
 	do	/* what went out before the ring was found broken comes first */
 		n = psock_recv(b->g.rx_sock, NULL, b->in, sizeof(b->in),
 			       WATCHDOG_MS);
-	while (n > 0 && !frame_is_ours(b->in, n));
+	while (n > 0 && (!frame_is_ours(b->in, n) ||
+			 frame_seq(b->in) < b->seq));
 	if (n != 500 || !frame_check(b->in, b->seq, 500))
 		return n < 0 ? n : -EBADMSG;
 	return 0;

@@ -16,6 +16,7 @@
 
 #include "kselftest_harness.h"
 #include "variants.h"
+#include "counters.h"
 
 #define QLEN	4000	/* frames that the tap's ring takes */
 
@@ -158,8 +159,14 @@ TEST_F(starve, rx_starved)
 		/* not one more than there were buffers */
 		ASSERT_FALSE(ring_used_pending(self->g.q[VQ_RX].ring));
 	}
+	if (node_is_vhost_tap())
+		EXPECT_TRUE(wait_counter(VQ_RX, q->stat
+				[VHOST_TAP_A_STATS_HEADCOUNT_WAITS] > 100));
 	ASSERT_EQ(0, guest_take_all(self));
 	EXPECT_EQ(-EAGAIN, guest_rx(&self->g, NULL, self->in, FRAME_MAX, 0));
+	if (node_is_vhost_tap())
+		EXPECT_TRUE(wait_counter(VQ_RX, q->stat
+				[VHOST_TAP_A_STATS_PACKETS] == self->sent));
 }
 
 /* mergeable: too few buffers for the whole of the next frame */
@@ -210,6 +217,9 @@ TEST_F(starve, detach_while_held)
 			  vdev_get_base(&self->g.dev, VQ_RX));
 		ASSERT_EQ(0, guest_attach(&self->g, self->g.tap.fd));
 	}
+	if (node_is_vhost_tap())
+		EXPECT_GT(counters_of(VQ_RX)->stat
+			  [VHOST_TAP_A_STATS_HELD_RETURNED], 60);
 	ASSERT_EQ(0, guest_take_all(self));
 	EXPECT_EQ(-EAGAIN, guest_rx(&self->g, NULL, self->in, FRAME_MAX, 0));
 }

@@ -365,6 +365,19 @@ TEST_F(uapi, eventfds)
 	close(p[1]);
 }
 
+TEST_F(uapi, log_base)
+{
+	uint64_t base = (uintptr_t)self->m.region[0].hva;
+
+	ASSERT_EQ(0, vdev_set_owner(&self->v));
+	/* looked at when a ring that logs is started, not before */
+	EXPECT_EQ(0, vhost_ioctl(self->v.fd, VHOST_SET_LOG_BASE, &base));
+	base = 1ULL << 63;
+	EXPECT_EQ(0, vhost_ioctl(self->v.fd, VHOST_SET_LOG_BASE, &base));
+	EXPECT_EQ(-EFAULT, vhost_ioctl(self->v.fd, VHOST_SET_LOG_BASE,
+				       BAD_PTR));
+}
+
 TEST_F(uapi, busyloop_timeout)
 {
 	struct vhost_vring_state s = { .index = VQ_TX };
