@@ -21,6 +21,10 @@ struct queue_counters {
 	uint64_t ring_errors[VHOST_TAP_A_RING_ERRORS_MAX + 1];
 };
 
+#define Q_STAT(q, name)	((q)->stat[VHOST_TAP_A_STATS_##name])
+#define Q_DROP(q, name)	((q)->drops[VHOST_TAP_A_DROPS_##name])
+#define Q_ERR(q, name)	((q)->ring_errors[VHOST_TAP_A_RING_ERRORS_##name])
+
 struct dev_counters {
 	uint32_t id;
 	uint32_t worker_pid;

@@ -180,8 +180,7 @@ TEST_F(mem, case48_hole)
 	EXPECT_EQ(-EIO, ring_wait_used(tx, WATCHDOG_MS));
 	EXPECT_EQ(0, psock_recv(g->rx_sock, NULL, self->in, FRAME_MAX, 0));
 	if (node_is_vhost_tap())
-		EXPECT_TRUE(wait_counter(VQ_TX, q->ring_errors
-				[VHOST_TAP_A_RING_ERRORS_ADDRESS] == 1));
+		EXPECT_TRUE(wait_counter(VQ_TX, Q_ERR(q, ADDRESS) == 1));
 }
 
 TEST_HARNESS_MAIN

@@ -421,8 +421,7 @@ TEST_F(rx1, case37_impossible_frame)
 		ASSERT_EQ(0, expect_frame(&self->g, self->in, i, 100));
 		guest_rx_fill(&self->g);
 	}
-	EXPECT_TRUE(wait_counter(VQ_RX,
-				 q->drops[VHOST_TAP_A_DROPS_TOO_BIG] == 1));
+	EXPECT_TRUE(wait_counter(VQ_RX, Q_DROP(q, TOO_BIG) == 1));
 	/* what just fits is no impossible frame */
 	frame_make(self->out, i, 5988);
 	ASSERT_EQ(0, psock_send(self->g.tx_sock, NULL, self->out, 5988));

@@ -160,13 +160,13 @@ TEST_F(starve, rx_starved)
 		ASSERT_FALSE(ring_used_pending(self->g.q[VQ_RX].ring));
 	}
 	if (node_is_vhost_tap())
-		EXPECT_TRUE(wait_counter(VQ_RX, q->stat
-				[VHOST_TAP_A_STATS_HEADCOUNT_WAITS] > 100));
+		EXPECT_TRUE(wait_counter(VQ_RX,
+					 Q_STAT(q, HEADCOUNT_WAITS) > 100));
 	ASSERT_EQ(0, guest_take_all(self));
 	EXPECT_EQ(-EAGAIN, guest_rx(&self->g, NULL, self->in, FRAME_MAX, 0));
 	if (node_is_vhost_tap())
-		EXPECT_TRUE(wait_counter(VQ_RX, q->stat
-				[VHOST_TAP_A_STATS_PACKETS] == self->sent));
+		EXPECT_TRUE(wait_counter(VQ_RX,
+					 Q_STAT(q, PACKETS) == self->sent));
 }
 
 /* mergeable: too few buffers for the whole of the next frame */
@@ -218,10 +218,16 @@ TEST_F(starve, detach_while_held)
 		ASSERT_EQ(0, guest_attach(&self->g, self->g.tap.fd));
 	}
 	if (node_is_vhost_tap())
-		EXPECT_GT(counters_of(VQ_RX)->stat
-			  [VHOST_TAP_A_STATS_HELD_RETURNED], 60);
+		EXPECT_GT(Q_STAT(counters_of(VQ_RX), HELD_RETURNED), 60);
 	ASSERT_EQ(0, guest_take_all(self));
 	EXPECT_EQ(-EAGAIN, guest_rx(&self->g, NULL, self->in, FRAME_MAX, 0));
+}
+
+static long settled(long *skbs)
+{
+	slab_settle();
+	*skbs = slab_active("skbuff_head_cache");
+	return *skbs;
 }
 
 /*
@@ -254,9 +260,7 @@ TEST_F_TIMEOUT(starve, no_skb_leaked, 60)
 		guest_stop(&self->g);
 	}
 	/* 40 rounds of a held batch would be 2,500 and more */
-	EXPECT_TRUE(wait_until((slab_settle(),
-			       after = slab_active("skbuff_head_cache"),
-			       after < before + 1000))) {
+	EXPECT_TRUE(wait_until(settled(&after) < before + 1000)) {
 		TH_LOG("skbuff_head_cache: %ld before, %ld after", before,
 		       after);
 	}
