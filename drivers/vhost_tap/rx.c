@@ -204,7 +204,8 @@ static int vtap_rx_wait(struct vtap_rx *rx, u32 n)
 
 /*
  * Fetch until the chains behind the filled ones hold @need bytes, or none is
- * left. Looks ahead by what is held: most frames take one chain each.
+ * left. Looks ahead by what is held, as most frames take one chain each, and
+ * for a frame that takes many by as many again each time.
  *
  * Return: chains reserved, rx->nsegs segments; -EPROTO (stopped, told).
  * *@room: bytes in them, *@slots: places they take in the ring.
@@ -214,6 +215,7 @@ static int vtap_rx_gather(struct vtap_rx *rx, u32 need, u64 *room, u32 *slots)
 	struct vtap_vq *vq = rx->vq;
 	struct vtap_ring *ring = &vq->ring;
 	const struct vtap_chain *chain;
+	u32 held = rx->frame ? vq->held_tail - vq->held_head : 1;
 	u32 n = 0;
 	int ret;
 
@@ -222,8 +224,7 @@ static int vtap_rx_gather(struct vtap_rx *rx, u32 need, u64 *room, u32 *slots)
 	rx->nsegs = 0;
 	while (*room < need && (vq->mergeable || !n)) {
 		if (rx->filled + n == vtap_ring_outstanding(ring)) {
-			ret = vtap_ring_fetch(ring, rx->frame ?
-					      vq->held_tail - vq->held_head : 1);
+			ret = vtap_ring_fetch(ring, max(held, n));
 			if (unlikely(ret < 0)) {
 				vtap_rx_fetch_broken(rx);
 				return ret;
