@@ -69,7 +69,8 @@ vm:
 	@$(S)/build.sh --kernel $(KERNEL) >/dev/null
 	@$(S)/vm.sh --kernel $(KERNEL) --modules out/$(KERNEL)/modules \
 		$(if $(GDB),--gdb) --shell -- bash -c \
-		'modprobe vhost_tap && echo "vhost_tap is loaded; exit or ^D ends the VM"; exec bash -i'
+		'PATH=$$PATH:$(CURDIR)/out/$(KERNEL)/tree/tools/vhost_tap; modprobe vhost_tap && \
+		echo "vhost_tap is loaded; exit or ^D ends the VM"; exec bash -i'
 
 clean:
 	rm -rf out

@@ -14,6 +14,7 @@
 #   --timeout SEC    ends the run that many seconds after the command began (600)
 #   --mem MB         memory (2048)
 #   --smp N          processors (2)
+#   --cpu MODEL      processor to emulate (max); KVM has the machine's own
 #   --append WORDS   more kernel parameters
 #   --qemu WORD      one more argument for QEMU; may be repeated
 #   --gdb            QEMU's gdb stub on 127.0.0.1:1234, address randomisation off
@@ -39,7 +40,7 @@ BOOT_LIMIT=180	# seconds to the command's start; a loaded machine is slow
 BOOT_TRIES=3
 
 kernel=${VTAP_KERNELS[0]} modules="" log="" limit=600 mem=2048 smp=2
-append="" gdb="" shell="" shares=() qemu_more=()
+cpu=max append="" gdb="" shell="" shares=() qemu_more=()
 while [ $# -gt 0 ]; do
 	case $1 in
 	--kernel) kernel=${2:?}; shift 2 ;;
@@ -49,6 +50,7 @@ while [ $# -gt 0 ]; do
 	--timeout) limit=${2:?}; shift 2 ;;
 	--mem)	mem=${2:?}; shift 2 ;;
 	--smp)	smp=${2:?}; shift 2 ;;
+	--cpu)	cpu=${2:?}; shift 2 ;;
 	--append) append+=" ${2:?}"; shift 2 ;;
 	--qemu)	qemu_more+=("${2:?}"); shift 2 ;;
 	--gdb)	gdb=1; shift ;;
@@ -195,7 +197,7 @@ qemu=(qemu-system-x86_64 -nodefaults -no-user-config -display none -monitor none
 if [ "$accel" = kvm ]; then
 	qemu+=(-accel kvm -cpu host)
 else
-	qemu+=(-accel "tcg,thread=multi" -cpu max)
+	qemu+=(-accel "tcg,thread=multi" -cpu "$cpu")
 fi
 if [ -n "$shell" ]; then
 	qemu+=(-device "virtconsole,chardev=io")
