@@ -23,10 +23,10 @@ int gmem_add_hva(struct gmem *m, uint64_t gpa, uint64_t size, void *hva)
 	return m->nr++;
 }
 
-int gmem_add(struct gmem *m, uint64_t gpa, uint64_t size)
+static int add_fresh(struct gmem *m, uint64_t gpa, uint64_t size, int flags)
 {
 	void *p = mmap(NULL, size, PROT_READ | PROT_WRITE,
-		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+		       flags | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	int r;
 
 	if (p == MAP_FAILED)
@@ -35,6 +35,16 @@ int gmem_add(struct gmem *m, uint64_t gpa, uint64_t size)
 	if (r < 0)
 		munmap(p, size);
 	return r;
+}
+
+int gmem_add(struct gmem *m, uint64_t gpa, uint64_t size)
+{
+	return add_fresh(m, gpa, size, MAP_PRIVATE);
+}
+
+int gmem_add_shared(struct gmem *m, uint64_t gpa, uint64_t size)
+{
+	return add_fresh(m, gpa, size, MAP_SHARED);
 }
 
 uint64_t gmem_alloc_in(struct gmem *m, unsigned int idx, uint64_t size,

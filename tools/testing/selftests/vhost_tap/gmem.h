@@ -27,6 +27,8 @@ struct gmem {
 
 /* add a region of fresh, zeroed memory: its index or -errno */
 int gmem_add(struct gmem *m, uint64_t gpa, uint64_t size);
+/* the same, shared: mremap() can map it a second time */
+int gmem_add_shared(struct gmem *m, uint64_t gpa, uint64_t size);
 /* add a region backed by memory that the caller owns */
 int gmem_add_hva(struct gmem *m, uint64_t gpa, uint64_t size, void *hva);
 /* allocate from region idx: guest-physical address, or UINT64_MAX */

@@ -52,6 +52,8 @@ struct guest_cfg {
 	int mtu;		/* 0: TAP_MAX_MTU */
 	int txqlen;		/* 0: the default of the kernel */
 	bool vnet_psock;	/* packet sockets with virtio-net headers */
+	int dev_fd;		/* use this open device; 0: open one */
+	bool shared_mem;	/* guest memory that can be mapped twice */
 	bool no_backend;	/* stop before SET_BACKEND and filling RX */
 	bool no_fill;		/* leave the RX ring empty */
 };
@@ -94,6 +96,8 @@ void guest_stop(struct guest *g);
 /* memory and buffers and rings alone, on a device that is already open */
 int guest_rings_setup(struct guest *g, const struct guest_cfg *cfg);
 int guest_attach(struct guest *g, int fd);
+/* another tap and sockets in place of the old; the backend stays what it is */
+int guest_new_tap(struct guest *g);
 int guest_detach(struct guest *g);
 
 /* cut len bytes at gpa, the first hdr of them header: number of segments */
@@ -117,7 +121,6 @@ unsigned int guest_tx_blast(struct guest *g, uint32_t len, unsigned int n);
 
 /* post up to n free buffers (UINT32_MAX: all): how many */
 unsigned int guest_rx_post(struct guest *g, unsigned int n);
-
 static inline unsigned int guest_rx_fill(struct guest *g)
 {
 	return guest_rx_post(g, UINT32_MAX);

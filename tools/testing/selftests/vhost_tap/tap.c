@@ -8,6 +8,7 @@
 #include <linux/if_ether.h>
 #include <linux/if_packet.h>
 #include <linux/if_tun.h>
+#include <linux/rtnetlink.h>
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
@@ -137,6 +138,54 @@ int tap_queue_attach(int fd, bool attach)
 	return ioctl(fd, TUNSETQUEUE, &ifr) < 0 ? -errno : 0;
 }
 
+/* one request about a link, with at most one attribute of four bytes */
+static int link_request(int type, int ifindex, int attr, uint32_t value)
+{
+	struct {
+		struct nlmsghdr n;
+		struct ifinfomsg i;
+		struct rtattr a;
+		uint32_t v;
+	} req = {
+		.n.nlmsg_len = NLMSG_LENGTH(sizeof(req.i)),
+		.n.nlmsg_type = type,
+		.n.nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK,
+		.i.ifi_index = ifindex,
+		.a.rta_type = attr,
+		.a.rta_len = RTA_LENGTH(sizeof(value)),
+		.v = value,
+	};
+	struct {
+		struct nlmsghdr n;
+		struct nlmsgerr e;
+		char rest[256];
+	} ack;
+	int fd, err = 0;
+
+	if (attr)
+		req.n.nlmsg_len = sizeof(req);
+	fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
+	if (fd < 0)
+		return -errno;
+	if (send(fd, &req, req.n.nlmsg_len, 0) < 0 ||
+	    recv(fd, &ack, sizeof(ack), 0) < 0)
+		err = -errno;
+	else if (ack.n.nlmsg_type == NLMSG_ERROR)
+		err = ack.e.error;
+	close(fd);
+	return err;
+}
+
+int tap_delete(const struct tap *t)
+{
+	return link_request(RTM_DELLINK, t->ifindex, 0, 0);
+}
+
+int tap_set_netns(const struct tap *t, int ns_fd)
+{
+	return link_request(RTM_NEWLINK, t->ifindex, IFLA_NET_NS_FD, ns_fd);
+}
+
 /* /proc/net/dev follows the caller's network namespace; /sys does not */
 int tap_get_stats(const struct tap *t, struct tap_stats *s)
 {
@@ -197,6 +246,14 @@ int psock_sender(int ifindex, bool vnet)
 	/* skbs held by the tap count against it, and tests hold many */
 	setsockopt(fd, SOL_SOCKET, SO_SNDBUFFORCE, &buf, sizeof(buf));
 	return fd;
+}
+
+int psock_use_qdisc(int fd)
+{
+	int zero = 0;
+
+	return setsockopt(fd, SOL_PACKET, PACKET_QDISC_BYPASS, &zero,
+			  sizeof(zero)) ? -errno : 0;
 }
 
 int psock_receiver(int ifindex, bool vnet)

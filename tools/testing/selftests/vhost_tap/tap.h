@@ -45,6 +45,9 @@ int tap_set_offload(const struct tap *t, unsigned int tun_f);
 int tap_set_sndbuf(const struct tap *t, int bytes);
 /* attach or detach a queue of a multi-queue tap */
 int tap_queue_attach(int fd, bool attach);
+/* ip link del, ip link set netns: as an administrator might under our feet */
+int tap_delete(const struct tap *t);
+int tap_set_netns(const struct tap *t, int ns_fd);
 int tap_get_stats(const struct tap *t, struct tap_stats *s);
 
 /*
@@ -53,6 +56,8 @@ int tap_get_stats(const struct tap *t, struct tap_stats *s);
  * vnet each frame has a 10-byte virtio-net header in front, both ways.
  */
 int psock_sender(int ifindex, bool vnet);
+/* not so any more: what is sent may be lost without a word */
+int psock_use_qdisc(int fd);
 int psock_receiver(int ifindex, bool vnet);
 /* frames a receiver lost for lack of room, since the last call */
 int psock_drops(int fd);

@@ -19,7 +19,7 @@ int vhost_ioctl(int fd, unsigned long req, void *arg)
 	return ioctl(fd, req, arg) < 0 ? -errno : 0;
 }
 
-int vdev_open(struct vdev *v)
+void vdev_use(struct vdev *v, int fd)
 {
 	unsigned int i;
 
@@ -29,7 +29,12 @@ int vdev_open(struct vdev *v)
 		v->ring[i].call_fd = -1;
 		v->ring[i].err_fd = -1;
 	}
-	v->fd = node_open(O_RDWR);
+	v->fd = fd;
+}
+
+int vdev_open(struct vdev *v)
+{
+	vdev_use(v, node_open(O_RDWR));
 	return v->fd < 0 ? v->fd : 0;
 }
 

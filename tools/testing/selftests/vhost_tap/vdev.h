@@ -24,6 +24,8 @@ struct vdev {
 
 /* all return 0 or -errno unless they say otherwise */
 int vdev_open(struct vdev *v);
+/* take a device that is already open */
+void vdev_use(struct vdev *v, int fd);
 void vdev_close(struct vdev *v);
 
 int vhost_ioctl(int fd, unsigned long req, void *arg);
