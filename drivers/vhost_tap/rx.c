@@ -413,8 +413,13 @@ void vtap_rx_run(struct vtap_vq *vq)
 	int n;
 
 	mutex_lock(&vq->lock);
-	if (!vq->sock || ring->err)
+	if (!vq->sock)
 		goto out;
+	/* Busy polling for the other queue may have found ours broken. */
+	if (unlikely(ring->err)) {
+		vtap_vq_broken(vq);
+		goto out;
+	}
 	/* Off while we run, and while we wait for chains: then a kick wakes us. */
 	vtap_poll_stop(&vq->sock_poll);
 	if (vtap_ring_disarm(ring)) {
@@ -452,8 +457,10 @@ void vtap_rx_run(struct vtap_vq *vq)
 	} while (!ring->err);
 
 	/* I2: between two runs nothing is outstanding. */
-	if (!ring->err)
+	if (likely(!ring->err))
 		vtap_rx_settle(&rx);
+	else
+		vtap_vq_broken(vq);
 	vtap_ring_unfetch(ring, vtap_ring_outstanding(ring));
 out:
 	mutex_unlock(&vq->lock);

@@ -345,8 +345,13 @@ void vtap_tx_run(struct vtap_vq *vq)
 	int ret;
 
 	mutex_lock(&vq->lock);
-	if (!vq->sock || vq->ring.err)
+	if (!vq->sock)
 		goto out;
+	/* Busy polling for the other queue may have found ours broken. */
+	if (unlikely(vq->ring.err)) {
+		vtap_vq_broken(vq);
+		goto out;
+	}
 	/* Writability is of interest only after the socket said -EAGAIN. */
 	vtap_poll_stop(&vq->sock_poll);
 	if (vtap_ring_disarm(&vq->ring)) {
