@@ -292,6 +292,7 @@ static int vtap_dev_watch(struct vtap_vq *vq, struct vtap_sock *sock)
 
 static int vtap_dev_attach(struct vtap_vq *vq, struct vtap_sock *sock)
 {
+	enum vhost_tap_ring_err ring_err = vq->ring.err;
 	struct vtap_sock *old = vq->sock;
 	u64 before = vq->stats.held_returned;
 	int err;
@@ -306,7 +307,8 @@ static int vtap_dev_attach(struct vtap_vq *vq, struct vtap_sock *sock)
 	if (!err)
 		err = vtap_dev_watch(vq, sock);
 	if (err) {
-		/* The old one goes on; its next run watches it again. */
+		/* The old one goes on, if it did; its next run watches it again. */
+		vq->ring.err = ring_err;
 		if (old)
 			vtap_worker_queue(vq->dev, &vq->again);
 		return err;
