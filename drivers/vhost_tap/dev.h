@@ -137,7 +137,7 @@ struct vtap_dev {
 extern unsigned short vtap_max_mem_regions;
 extern char *vtap_devname;
 
-/* All open devices, for netlink; owned by dev.c. */
+/* All open devices in the order of their ids, for netlink; owned by dev.c. */
 extern struct list_head vtap_dev_list;
 extern struct mutex vtap_dev_list_lock;
 

@@ -117,14 +117,14 @@ static const struct vtap_nl_counter vtap_nl_counters[] = {
 /* The first device from id @min on, or NULL; vtap_dev_list_lock held. */
 static struct vtap_dev *vtap_nl_find(u32 min)
 {
-	struct vtap_dev *dev, *found = NULL;
+	struct vtap_dev *dev;
 
-	/* Two opens at once may stand in the list in either order. */
+	/* The list is in the order of ids. */
 	list_for_each_entry(dev, &vtap_dev_list, list) {
-		if (dev->id >= min && (!found || dev->id < found->id))
-			found = dev;
+		if (dev->id >= min)
+			return dev;
 	}
-	return found;
+	return NULL;
 }
 
 static void vtap_nl_copy_stats(struct vtap_stats *to, const struct vtap_stats *from)
