@@ -101,8 +101,8 @@ static void vtap_dev_set_scratch(struct vtap_dev *dev, struct vtap_scratch *scra
 /*
  * Take the backend away from a queue. Under vq->lock no handler of this queue
  * runs, and none will do anything after it; what it has held goes back to the
- * socket first (I5). The caller flushes the worker before it drops the socket:
- * the other queue's busy polling may be looking at it.
+ * socket first (I5). Nobody looks at the socket without that lock, the other
+ * queue's busy polling included, or without dev->lock.
  */
 static struct vtap_sock *vtap_dev_detach(struct vtap_vq *vq)
 {

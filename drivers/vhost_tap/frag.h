@@ -54,7 +54,8 @@ void vtap_frag_init(struct vtap_frag_pool *pool);
  *
  * It carries one reference of its page: who frees it does so with
  * page_frag_free(), put_page() of its head page, or by freeing the skb built
- * around it. May sleep, but does not wait for memory to be reclaimed.
+ * around it. May sleep. Asks for memory without insisting: a large page only
+ * if there is one, a small one after one try to reclaim.
  *
  * Return: the buffer, or NULL.
  */
