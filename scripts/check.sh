@@ -3,7 +3,7 @@
 # check.sh - run the tests and report them as TAP.
 #
 # usage: scripts/check.sh [--kernel SERIES | --all] [--tests "NAME…"]
-#                         [--node PATH --module NAME] [--timeout SEC]
+#                         [--module NAME] [--timeout SEC]
 #
 #   --kernel SERIES  test on that kernel (6.12)
 #   --all            on every supported kernel
