@@ -448,4 +448,29 @@ TEST_F(bad, case17_avail_ring_unmapped)
 	EXPECT_EQ(0, queue_works(b, variant->queue));
 }
 
+/*
+ * What busy polling finds broken is told like anything else. TX: RX, idle after
+ * a frame, watches the TX ring as well. RX: it watches its own.
+ */
+TEST_F(bad, found_by_busy_polling)
+{
+	struct bad *b = &self->b;
+
+	ASSERT_EQ(0, vdev_set_busyloop(&b->g.dev, VQ_RX, 50000));
+	if (variant->queue == VQ_RX) {
+		ASSERT_EQ(1, guest_rx_post(&b->g, 1));
+		frame_make(b->out, 0, 500);
+		ASSERT_EQ(0, psock_send(b->g.tx_sock, NULL, b->out, 500));
+		ASSERT_EQ(500, guest_rx(&b->g, NULL, b->in, sizeof(b->in), WATCHDOG_MS));
+	} else {
+		ASSERT_EQ(0, rx_works(b));
+	}
+	b->r->avail_idx += NUM + 1;
+	ring_publish(b->r);
+	/* long enough to be found, well within the time that is watched */
+	usleep(10000);
+	provoke(b, variant->queue);
+	CHECK_STOPPED(AVAIL_IDX);
+}
+
 TEST_HARNESS_MAIN
