@@ -177,10 +177,18 @@ static int vtap_split_copy_entry(struct vtap_ring *r, u64 gpa, struct vtap_desc 
 	return 0;
 }
 
-/* A table that is large, or does not lie in one piece (@table is NULL): bit by bit. */
+/*
+ * A table that is large, or does not lie in one piece (@table is NULL): bit by bit.
+ *
+ * Empty buffers take no segment, but time. So that a full ring of full tables
+ * cannot hold the worker (I6), a chain in a table ends where no driver's may be
+ * longer (VIRTIO 2.7.5.3.1): after as many as the ring has, or as VTAP_MAX_SEGS,
+ * for those that take that for the limit.
+ */
 static int vtap_split_add_large_table(struct vtap_ring *r, const struct vring_desc __user *table,
 				      u64 gpa, u32 count, u32 first, u64 *len)
 {
+	const u32 limit = max_t(u32, r->num, VTAP_MAX_SEGS);
 	u32 idx = 0, seen = 0, nr, i;
 	u64 last;
 	int err;
@@ -188,6 +196,8 @@ static int vtap_split_add_large_table(struct vtap_ring *r, const struct vring_de
 	do {
 		if (seen == count)
 			return VHOST_TAP_RING_ERR_LOOP;
+		if (seen >= limit)
+			return VHOST_TAP_RING_ERR_SEGMENTS;
 		if (table) {
 			err = vtap_split_copy_on(r, table, count, idx, r->copy->table,
 						 min_t(u32, count - seen, VTAP_RING_TABLE), &nr);

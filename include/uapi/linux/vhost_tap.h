@@ -25,7 +25,8 @@
  * @VHOST_TAP_RING_ERR_DIRECTION: A readable descriptor in the receive queue or
  *   a writable one in the transmit queue.
  * @VHOST_TAP_RING_ERR_ADDRESS: A buffer or table outside the memory table.
- * @VHOST_TAP_RING_ERR_SEGMENTS: A chain of more than 1024 segments.
+ * @VHOST_TAP_RING_ERR_SEGMENTS: A chain of more than 1024 segments, or one in
+ *   an indirect table with more descriptors than that and than the ring has.
  * @VHOST_TAP_RING_ERR_LENGTH: A chain of 2^32 bytes or more.
  * @VHOST_TAP_RING_ERR_FAULT: Guest memory could not be read or written.
  */

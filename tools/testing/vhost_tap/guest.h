@@ -46,6 +46,7 @@ typedef __u64 u64;
 #define U32_MAX		((u32)~0U)
 
 #define min_t(type, a, b) ({ type a_ = (a); type b_ = (b); a_ < b_ ? a_ : b_; })
+#define max_t(type, a, b) ({ type a_ = (a); type b_ = (b); a_ > b_ ? a_ : b_; })
 #define min(a, b)	min_t(typeof(a), a, b)
 
 #define smp_rmb()	__atomic_thread_fence(__ATOMIC_ACQUIRE)

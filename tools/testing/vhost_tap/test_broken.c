@@ -385,6 +385,39 @@ static void case49_segments(void)
 	check_bad_head(0, VHOST_TAP_RING_ERR_SEGMENTS);
 }
 
+/* A chain of @n entries in a table, one buffer at its end: all else is empty. */
+static void add_empties(u32 n)
+{
+	u32 i;
+
+	for (i = 0; i < n - 1; i++)
+		drv_entry(BUF(16), i, BUF(0), 0, NEXT, i + 1);
+	drv_entry(BUF(16), i, BUF(0), 60, 0, 0);
+	drv_desc(0, BUF(16), n * 16, INDIRECT, 0);
+}
+
+/* Empty buffers take no segment: their number has a limit of its own (I6). */
+static void long_table_of_empties(void)
+{
+	drv_init(8, false, F_INDIRECT);
+	drv_desc(7, BUF(0), 60, 0, 0);
+	add_empties(1024);
+	drv_add(0);
+	CHECK_EQ(vtap_ring_fetch(R, 8), 1);
+	CHECK_EQ(vtap_ring_chain(R, 0)->nsegs, 1);
+	CHECK_EQ(vtap_ring_complete(R, 1), 0);
+	add_empties(4096);
+	check_bad_head(0, VHOST_TAP_RING_ERR_SEGMENTS);
+
+	/* as many as the ring has are allowed */
+	drv_init(4096, false, F_INDIRECT);
+	add_empties(4096);
+	drv_add(0);
+	CHECK_EQ(vtap_ring_fetch(R, 8), 1);
+	CHECK_EQ(vtap_ring_chain(R, 0)->nsegs, 1);
+	CHECK_EQ(vtap_ring_complete(R, 1), 0);
+}
+
 static void fetch_length(void)
 {
 	u32 i;
@@ -475,6 +508,7 @@ static const struct tap_test tests[] = {
 	T(case13_last_byte),
 	T(fetch_direction),
 	T(case49_segments),
+	T(long_table_of_empties),
 	T(fetch_length),
 	T(fetch_faults),
 };
