@@ -4,6 +4,7 @@
  */
 #include <arpa/inet.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -149,11 +150,23 @@ static int q_setup(struct guest *g, unsigned int idx)
 	return 0;
 }
 
+/* run a step of the setup and say which one failed */
+#define STEP(err, call) do {						\
+	if (!(err)) {							\
+		(err) = (call);						\
+		if ((err) < 0)						\
+			fprintf(stderr, "# %s: %s\n", #call,		\
+				strerror(-(err)));			\
+		else							\
+			(err) = 0;					\
+	}								\
+} while (0)
+
 int guest_rings_setup(struct guest *g, const struct guest_cfg *cfg)
 {
 	struct guest_cfg *c = &g->cfg;
 	unsigned int i;
-	int err;
+	int err = 0;
 
 	*c = *cfg;
 	g->hdr_len = c->features & (F_MRG_RXBUF | F_VERSION_1) ? 12 : 10;
@@ -163,24 +176,18 @@ int guest_rings_setup(struct guest *g, const struct guest_cfg *cfg)
 
 	/* address space costs nothing until it is touched */
 	if (c->shared_mem)
-		err = gmem_add_shared(&g->mem, MEM_GPA, 1ULL << 30);
+		STEP(err, gmem_add_shared(&g->mem, MEM_GPA, 1ULL << 30));
 	else
-		err = gmem_add(&g->mem, MEM_GPA, 1ULL << 30);
-	if (err >= 0)
-		err = gmem_add(&g->mem, 1ULL << 32, 8ULL << 30);
-	if (err < 0)
-		return err;
-
-	err = vdev_set_features(&g->dev, c->features);
-	if (!err)
-		err = vdev_set_owner(&g->dev);
-	if (!err)
-		err = vdev_set_mem(&g->dev, &g->mem);
-	for (i = 0; !err && i < 2; i++)
-		err = vdev_ring_setup(&g->dev, i, &g->mem, c->num[i],
-				      c->base[i]);
-	for (i = 0; !err && i < 2; i++)
-		err = q_setup(g, i);
+		STEP(err, gmem_add(&g->mem, MEM_GPA, 1ULL << 30));
+	STEP(err, gmem_add(&g->mem, 1ULL << 32, 8ULL << 30));
+	STEP(err, vdev_set_features(&g->dev, c->features));
+	STEP(err, vdev_set_owner(&g->dev));
+	STEP(err, vdev_set_mem(&g->dev, &g->mem));
+	for (i = 0; i < 2; i++)
+		STEP(err, vdev_ring_setup(&g->dev, i, &g->mem, c->num[i],
+					  c->base[i]));
+	for (i = 0; i < 2; i++)
+		STEP(err, q_setup(g, i));
 	return err;
 }
 
@@ -204,24 +211,22 @@ int guest_detach(struct guest *g)
 static int tap_setup(struct guest *g)
 {
 	struct guest_cfg *c = &g->cfg;
-	int hdr = c->tap_hdr, err;
+	int hdr = c->tap_hdr, err = 0;
 
 	if (!hdr)
 		hdr = c->features & F_VHOST_HDR ? -1 : (int)g->hdr_len;
-	err = tap_open(&g->tap, NULL, c->tap_iff, hdr < 0 ? 0 : hdr);
-	if (!err)
-		err = tap_set_mtu(&g->tap, c->mtu ? c->mtu : TAP_MAX_MTU);
-	if (!err && c->txqlen)
-		err = tap_set_txqlen(&g->tap, c->txqlen);
-	if (!err)
-		err = tap_set_up(&g->tap, true);
+	STEP(err, tap_open(&g->tap, NULL, c->tap_iff, hdr < 0 ? 0 : hdr));
+	STEP(err, tap_set_mtu(&g->tap, c->mtu ? c->mtu : TAP_MAX_MTU));
+	if (c->txqlen)
+		STEP(err, tap_set_txqlen(&g->tap, c->txqlen));
+	STEP(err, tap_set_up(&g->tap, true));
 	if (err)
 		return err;
 	g->tx_sock = psock_sender(g->tap.ifindex, c->vnet_psock);
+	STEP(err, g->tx_sock);
 	g->rx_sock = psock_receiver(g->tap.ifindex, c->vnet_psock);
-	if (g->tx_sock < 0)
-		return g->tx_sock;
-	return g->rx_sock < 0 ? g->rx_sock : 0;
+	STEP(err, g->rx_sock);
+	return err;
 }
 
 int guest_new_tap(struct guest *g)
@@ -248,7 +253,7 @@ int guest_new_tap(struct guest *g)
 
 int guest_start(struct guest *g, const struct guest_cfg *cfg)
 {
-	int err;
+	int err = 0;
 
 	memset(g, 0, sizeof(*g));
 	g->dev.fd = -1;
@@ -257,19 +262,16 @@ int guest_start(struct guest *g, const struct guest_cfg *cfg)
 	g->rx_sock = -1;
 
 	g->strict = node_is_vhost_tap();
-	err = 0;
 	if (cfg->dev_fd)
 		vdev_use(&g->dev, cfg->dev_fd);
 	else
-		err = vdev_open(&g->dev);
-	if (!err)
-		err = guest_rings_setup(g, cfg);
-	if (!err)
-		err = tap_setup(g);
+		STEP(err, vdev_open(&g->dev));
+	STEP(err, guest_rings_setup(g, cfg));
+	STEP(err, tap_setup(g));
 	if (!err && !cfg->no_backend) {
 		if (!cfg->no_fill)
 			guest_rx_fill(g);
-		err = guest_attach(g, g->tap.fd);
+		STEP(err, guest_attach(g, g->tap.fd));
 	}
 	if (err)
 		guest_stop(g);

@@ -121,6 +121,7 @@ unsigned int guest_tx_blast(struct guest *g, uint32_t len, unsigned int n);
 
 /* post up to n free buffers (UINT32_MAX: all): how many */
 unsigned int guest_rx_post(struct guest *g, unsigned int n);
+
 static inline unsigned int guest_rx_fill(struct guest *g)
 {
 	return guest_rx_post(g, UINT32_MAX);
