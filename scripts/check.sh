@@ -184,18 +184,18 @@ check_install()
 # run_vm PROGRAM...: in the VM; boots again when one takes it down.
 run_vm()
 {
-	local left=("$@") prog line rest rc fd pid splat leftover timeout logged stuck
+	local left=("$@") prog line rest rc fd splat leftover timeout logged stuck
 
 	while [ ${#left[@]} -gt 0 ]; do
 		prog="" stuck=""
-		exec {fd}< <("$VTAP_TREE/scripts/vm.sh" --kernel "$kernel" \
+		exec {fd}< <(exec "$VTAP_TREE/scripts/vm.sh" --kernel "$kernel" \
 			"${vm_modules[@]}" --log "$out/check-kernel.log.new" \
 			--timeout $((60 + (limit + 20) * ${#left[@]})) \
 			-- env VTAP_MODULE="$module" VTAP_TOOL="$tool" \
 			VTAP_CONF="$VTAP_TREE/scripts/modprobe.conf" \
 			"$VTAP_TREE/scripts/vm/run-tests" "$out/kselftest" \
 			"$limit" "${left[@]}" 2>>"$log")
-		pid=$!
+		vm=$!
 		while IFS= read -r line <&"$fd"; do
 			line=${line%$'\r'}
 			printf '%s\n' "$line" >>"$log"
@@ -232,7 +232,8 @@ run_vm()
 		done
 		exec {fd}<&-
 		rc=0
-		wait "$pid" || rc=$?
+		wait "$vm" || rc=$?
+		vm=""
 		cat "$out/check-kernel.log.new" >>"$out/check-kernel.log" 2>/dev/null || :
 		[ ${#left[@]} -gt 0 ] || break
 		# It ended early.
@@ -288,6 +289,12 @@ check_kernel()
 
 work=$(mktemp -d)
 on_exit "rm -rf '$work'"
+vm=""
+stop_vm()
+{
+	[ -z "$vm" ] || kill "$vm" 2>/dev/null
+}
+on_exit stop_vm
 "$VTAP_TREE/scripts/deps.sh" test
 mkdir -p "$VTAP_OUT"
 start=$SECONDS

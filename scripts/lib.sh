@@ -60,6 +60,26 @@ _vtap_run_exit()
 	exit "$rc"
 }
 
+# run_child COMMAND...: run it so that a signal to this script ends it at once,
+# not when it is done: bash would wait for it before it runs a trap.
+_vtap_child=""
+stop_child()
+{
+	[ -z "$_vtap_child" ] || kill "$_vtap_child" 2>/dev/null
+}
+
+run_child()
+{
+	local rc=0
+
+	on_exit stop_child
+	"$@" &
+	_vtap_child=$!
+	wait "$_vtap_child" || rc=$?
+	_vtap_child=""
+	return "$rc"
+}
+
 # as_root COMMAND...: run with the rights that installing needs.
 as_root()
 {

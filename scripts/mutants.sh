@@ -59,6 +59,12 @@ for p in "$dir"/*.patch; do
 done
 [ ${#mutants[@]} -gt 0 ] || die "no mutant is named ${names[*]}"
 
+vm=""
+stop_vm()
+{
+	[ -z "$vm" ] || kill "$vm" 2>/dev/null
+}
+on_exit stop_vm
 "$VTAP_TREE/scripts/deps.sh" test
 need_pkgs patch
 mkdir -p "$out"
@@ -229,11 +235,11 @@ while [ ${#left[@]} -gt 0 ]; do
 		echo "${line[$j]}" >>"$out/jobs"
 		total=$((total + 20 + $(cut -d ' ' -f 3 <<<"${line[$j]}")))
 	done
-	exec {fd}< <("$VTAP_TREE/scripts/vm.sh" --kernel "$kernel" \
+	exec {fd}< <(exec "$VTAP_TREE/scripts/vm.sh" --kernel "$kernel" \
 		--modules "$VTAP_OUT/$kernel/modules" --log "$out/kernel.log" \
 		--timeout "$total" -- "$VTAP_TREE/scripts/vm/run-mutants" \
 		"$tests" "$out/jobs" 2>>"$log")
-	pid=$!
+	vm=$!
 	while IFS= read -r text <&"$fd"; do
 		text=${text%$'\r'}
 		printf '%s\n' "$text" >>"$log"
@@ -254,7 +260,8 @@ while [ ${#left[@]} -gt 0 ]; do
 		esac
 	done
 	exec {fd}<&-
-	wait "$pid" || :
+	wait "$vm" || :
+	vm=""
 	if [ -n "$label" ]; then
 		say "the VM ended under $label"
 		echo 124 >"$out/run/$label.status"
