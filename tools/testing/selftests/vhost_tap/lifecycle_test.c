@@ -396,6 +396,7 @@ TEST_F_TIMEOUT(life, case30_detached_queue, 120)
 	uint8_t frame[100];
 	unsigned int i;
 
+	SKIP_IN_TREE("an error on sending stops the queue");
 	c.tap_iff = IFF_MULTI_QUEUE;
 	START_GUEST(&self->g, &c);
 	for (i = 0; i < 12; i++) {
@@ -443,6 +444,7 @@ TEST_F_TIMEOUT(life, case30_link_deleted_under_load, 120)
 {
 	unsigned int i;
 
+	SKIP_IN_TREE("an error on sending stops the queue");
 	START_GUEST(&self->g, &cfg);
 	/*
 	 * Bypassing the qdisc divides by the number of queues of a device
