@@ -64,7 +64,7 @@ enum {
  * @xdp: TX: frames prepared for the next sendmsg; VTAP_BATCH of them
  */
 struct vtap_vq {
-	struct mutex lock;
+	struct mutex lock;	/* a whole run, and changes of what it looks at */
 	struct vtap_ring ring;
 	struct vtap_dev *dev;
 	u32 index;
@@ -117,7 +117,7 @@ struct vtap_scratch;
  * @vq: the pair
  */
 struct vtap_dev {
-	struct mutex lock;
+	struct mutex lock;	/* one ioctl at a time */
 	u32 id;
 	struct list_head list;
 	struct mm_struct *mm;
@@ -151,24 +151,28 @@ int vtap_dev_release(struct inode *inode, struct file *file);
 
 /**
  * vtap_dev_check_owner() - may current do this; dev->lock held
+ * @dev: device
  * Return: 0, or -EPERM for anybody but the owner (also while there is none).
  */
 int vtap_dev_check_owner(const struct vtap_dev *dev);
 
 /**
  * vtap_dev_set_owner() - VHOST_SET_OWNER; dev->lock held
+ * @dev: device
  * Return: 0, -EBUSY, or what hindered the worker; nothing is left behind then.
  */
 int vtap_dev_set_owner(struct vtap_dev *dev);
 
 /**
  * vtap_dev_reset_owner() - VHOST_RESET_OWNER; dev->lock held
+ * @dev: device
  * Return: 0, -EPERM or -ENOMEM (then nothing has changed).
  */
 int vtap_dev_reset_owner(struct vtap_dev *dev);
 
 /**
  * vtap_dev_set_backend() - VHOST_NET_SET_BACKEND; dev->lock held
+ * @dev: device
  * @index: virtqueue
  * @fd: tap, tun queue or packet socket; -1 detaches
  * Return: 0; -EPERM, -ENOBUFS, -EFAULT, -ENOTSOCK, -EINVAL as in-tree, and the
@@ -178,12 +182,14 @@ int vtap_dev_set_backend(struct vtap_dev *dev, u32 index, int fd);
 
 /**
  * vtap_dev_set_features() - take over acknowledged bits; dev->lock held
+ * @dev: device
  * @features: bits that are all offered
  */
 void vtap_dev_set_features(struct vtap_dev *dev, u64 features);
 
 /**
  * vtap_dev_set_mem() - switch both queues to another table at once; dev->lock held
+ * @dev: device
  * @mem: checked and sorted; the device owns it from now on. The old one is freed.
  */
 void vtap_dev_set_mem(struct vtap_dev *dev, struct vtap_mem *mem);
@@ -204,6 +210,7 @@ void vtap_vq_init(struct vtap_vq *vq, struct vtap_dev *dev, u32 index);
 
 /**
  * vtap_vq_reset() - forget all that ioctls have set, and drop its eventfds
+ * @vq: virtqueue
  * No backend, kick_poll stopped, worker flushed; dev->scratch allocated or NULL.
  */
 void vtap_vq_reset(struct vtap_vq *vq);
@@ -213,6 +220,7 @@ void vtap_vq_set_features(struct vtap_vq *vq);
 
 /**
  * vtap_vq_access_ok() - could the queue run as it is set up; vq->lock held
+ * @vq: virtqueue
  * @log_base: SET_LOG_BASE that would be in force
  */
 bool vtap_vq_access_ok(const struct vtap_vq *vq, u64 log_base);
@@ -222,6 +230,7 @@ long vtap_vq_ioctl(struct vtap_dev *dev, unsigned int cmd, void __user *argp);
 
 /**
  * vtap_vq_retry() - have the handler run again soon, but not at once
+ * @vq: virtqueue
  * For what no poll and no kick announces: memory, a tap that has no device for
  * now. vq->lock held, with a backend.
  */
@@ -229,6 +238,7 @@ void vtap_vq_retry(struct vtap_vq *vq);
 
 /**
  * vtap_vq_watch_sock() - run the handler once the socket is ready
+ * @vq: virtqueue
  * Sees what is ready already; retries a socket that cannot be polled. vq->lock
  * held, with a backend.
  */
@@ -239,6 +249,7 @@ void vtap_vq_cancel_retry(struct vtap_vq *vq);
 
 /**
  * vtap_vq_signal() - interrupt the guest if it asked for it
+ * @vq: virtqueue
  * Decides for everything completed since the last call; counts what it did.
  * vq->lock held. A fault stops the queue.
  */
@@ -246,6 +257,7 @@ void vtap_vq_signal(struct vtap_vq *vq);
 
 /**
  * vtap_vq_broken() - the ring reported -EPROTO: tell, count and trace why
+ * @vq: virtqueue
  * The handler stops; vq->ring.err stays until the backend is attached anew.
  * vq->lock held.
  */
@@ -265,6 +277,7 @@ void vtap_rx_run(struct vtap_vq *vq);
 
 /**
  * vtap_rx_return_held() - give held frames back to the socket (I5)
+ * @vq: virtqueue
  * Before vq->sock changes; vq->lock held.
  */
 void vtap_rx_return_held(struct vtap_vq *vq);

@@ -52,6 +52,7 @@ struct vtap_poll {
 
 /**
  * vtap_worker_create() - start "vhost-<pid>" on current's mm and in its cgroups
+ * @dev: device; its owner is current
  * Called with dev->lock held, from SET_OWNER. Nothing is left behind on error.
  * Return: 0 or -errno; dev->worker is set on success.
  */
@@ -59,6 +60,7 @@ int vtap_worker_create(struct vtap_dev *dev);
 
 /**
  * vtap_worker_destroy() - run what is queued, end the kthread, free it
+ * @dev: device
  * Nothing may queue work any more (polls are stopped). NULL-safe.
  */
 void vtap_worker_destroy(struct vtap_dev *dev);
@@ -68,6 +70,7 @@ void vtap_worker_queue(struct vtap_dev *dev, struct vtap_work *work);
 
 /**
  * vtap_worker_flush() - wait until all work queued before has run
+ * @dev: device
  * May sleep; must not hold a virtqueue's mutex.
  */
 void vtap_worker_flush(struct vtap_dev *dev);
@@ -82,6 +85,8 @@ void vtap_poll_init(struct vtap_poll *poll, vtap_work_fn fn, __poll_t mask,
 
 /**
  * vtap_poll_start() - begin to watch @file; queues the work if it is ready already
+ * @poll: set up by vtap_poll_init()
+ * @file: what to watch
  * The owner keeps @file alive until vtap_poll_stop(). Idempotent.
  * Return: 0, or -EINVAL if the file reports EPOLLERR.
  */
