@@ -28,6 +28,7 @@ struct vtap_sock {
 
 /**
  * vtap_sock_get() - resolve a file descriptor once: socket and ring of one file
+ * @fd: descriptor of the calling process
  * Return: the backend with a reference on its file; ERR_PTR(-ENOTSOCK) for
  * anything that is none (as in-tree), ERR_PTR(-ENOMEM).
  */
@@ -57,6 +58,8 @@ void vtap_sock_clear_error(struct vtap_sock *s);
 
 /**
  * vtap_sock_dequeue() - take up to @n frames off the backend's ring
+ * @frames: where they are put
+ * @n: room there
  * Only with s->ring. The frames are the caller's afterwards: each ends in
  * vtap_sock_recv(), vtap_sock_drop() or vtap_sock_requeue().
  * Return: how many.
@@ -65,6 +68,8 @@ unsigned int vtap_sock_dequeue(struct vtap_sock *s, void **frames, unsigned int 
 
 /**
  * vtap_sock_requeue() - put held frames back to the front of the ring, in order (I5)
+ * @frames: the frames, the oldest first
+ * @n: how many
  * What a full ring has no room for is freed by its own type.
  */
 void vtap_sock_requeue(struct vtap_sock *s, void **frames, unsigned int n);
@@ -133,7 +138,8 @@ static inline u32 vtap_sock_buflen(u32 pad, u32 len)
 /**
  * vtap_sock_prepare() - make one frame, copied into a buffer, ready for a batch
  * @xdp: filled in
- * @buf: start of the buffer, @buflen bytes (vtap_sock_buflen())
+ * @buf: start of the buffer
+ * @buflen: its size (vtap_sock_buflen())
  * @pad: where the frame begins in it (vtap_sock_pad())
  * @len: bytes of the frame
  * Return: where the socket looks for the frame's virtio-net header, to be
@@ -144,6 +150,8 @@ struct virtio_net_hdr *vtap_sock_prepare(struct xdp_buff *xdp, void *buf, u32 bu
 
 /**
  * vtap_sock_send_batch() - hand @n prepared frames over in one sendmsg (TUN_MSG_PTR)
+ * @xdp: what vtap_sock_prepare() filled in
+ * @n: how many
  * Whatever is returned, the buffers are not the caller's any more.
  * Return: 0, or -errno if none of them was taken.
  */
