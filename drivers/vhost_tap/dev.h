@@ -26,6 +26,11 @@
 /* What a run may do before others get their turn (I6); as in-tree. */
 #define VTAP_BUDGET_PACKETS	256
 #define VTAP_BUDGET_BYTES	0x80000
+/*
+ * A chain of empty descriptors is work without bytes: this many descriptors,
+ * as a shift, count as one more packet. Honest chains stay below it.
+ */
+#define VTAP_BUDGET_DESC_SHIFT	7
 
 enum {
 	VTAP_VQ_RX,		/* host to guest; virtqueue 0 */
@@ -55,7 +60,7 @@ enum {
  * @retry: queues @again after a while, when nothing else would
  * @retries: times in a row that TX found no memory to send
  * @call, @err: eventfds; NULL for none
- * @call_due: the guest wanted to be interrupted while @call was NULL
+ * @call_due: something was published while @call was NULL
  * @stopped: the ring broke, and that has been told
  * @stats: counters
  * @wait_since: ktime_get_ns() when a headcount wait began; 0 outside one

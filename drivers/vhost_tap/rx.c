@@ -31,7 +31,9 @@
  * @filled: outstanding chains that hold frames, to be published
  * @frames: frames in them
  * @filled_bytes: bytes in these
- * @turns: frames looked at, whatever became of them; for the budget
+ * @slots: places that these chains take in the ring
+ * @turns: frames looked at, whatever became of them, those with long chains
+ *	more than once; for the budget
  * @bytes: bytes in them
  */
 struct vtap_rx {
@@ -42,6 +44,7 @@ struct vtap_rx {
 	u32 filled;
 	u32 frames;
 	u64 filled_bytes;
+	u32 slots;
 	u32 turns;
 	u64 bytes;
 };
@@ -208,9 +211,9 @@ static int vtap_rx_wait(struct vtap_rx *rx, u32 n)
  * for a frame that takes many by as many again each time.
  *
  * Return: chains reserved, rx->nsegs segments; -EPROTO (stopped, told).
- * *@room: bytes in them, *@slots: places they take in the ring.
+ * *@room: bytes in them.
  */
-static int vtap_rx_gather(struct vtap_rx *rx, u32 need, u64 *room, u32 *slots)
+static int vtap_rx_gather(struct vtap_rx *rx, u32 need, u64 *room)
 {
 	struct vtap_vq *vq = rx->vq;
 	struct vtap_ring *ring = &vq->ring;
@@ -220,9 +223,10 @@ static int vtap_rx_gather(struct vtap_rx *rx, u32 need, u64 *room, u32 *slots)
 	int ret;
 
 	*room = 0;
-	*slots = 0;
+	rx->slots = 0;
 	rx->nsegs = 0;
-	while (*room < need && (vq->mergeable || !n)) {
+	/* More slots than the ring has: the guest lies, or this is all of it (I6). */
+	while (*room < need && (vq->mergeable || !n) && rx->slots < ring->num) {
 		if (rx->filled + n == vtap_ring_outstanding(ring)) {
 			ret = vtap_ring_fetch(ring, max(held, n));
 			if (unlikely(ret < 0)) {
@@ -235,7 +239,7 @@ static int vtap_rx_gather(struct vtap_rx *rx, u32 need, u64 *room, u32 *slots)
 		}
 		chain = vtap_ring_chain(ring, rx->filled + n);
 		*room += chain->len;
-		*slots += chain->slots;
+		rx->slots += chain->slots;
 		rx->nsegs += chain->nsegs;
 		n++;
 	}
@@ -252,12 +256,12 @@ static int vtap_rx_reserve(struct vtap_rx *rx)
 {
 	struct vtap_vq *vq = rx->vq;
 	struct vtap_ring *ring = &vq->ring;
-	u32 slots, need = rx->len + vq->hlen;
+	u32 need = rx->len + vq->hlen;
 	u64 room;
 	int n, ret;
 
 	for (;;) {
-		n = vtap_rx_gather(rx, need, &room, &slots);
+		n = vtap_rx_gather(rx, need, &room);
 		if (unlikely(n < 0))
 			return n;
 		if (likely(room >= need))
@@ -277,7 +281,7 @@ static int vtap_rx_reserve(struct vtap_rx *rx)
 			continue;
 		}
 		/* I8: all of the ring, and still not enough. */
-		if (slots >= ring->num)
+		if (rx->slots >= ring->num)
 			return -EFBIG;
 		/* I8: chains there are, but more than the arrays can take. */
 		ret = vtap_ring_has_avail(ring);
@@ -444,7 +448,7 @@ void vtap_rx_run(struct vtap_vq *vq)
 			break;
 		if (unlikely(vq->wait_since))
 			vtap_rx_wait_end(vq);
-		rx.turns++;
+		rx.turns += 1 + (rx.slots >> VTAP_BUDGET_DESC_SHIFT);
 		rx.bytes += rx.len;
 		if (n > 0) {
 			vtap_rx_consume(&rx, n);

@@ -35,7 +35,8 @@
  * @batch: the socket takes batches
  * @pad: bytes in front of a frame in a buffer
  * @nxdp: frames waiting in vq->xdp[]
- * @turns: chains looked at, whatever became of them; for the budget
+ * @turns: chains looked at, whatever became of them, long ones more than
+ *	once; for the budget
  * @bytes: bytes in them
  */
 struct vtap_tx {
@@ -163,6 +164,7 @@ static void vtap_tx_flush(struct vtap_tx *tx)
 	for (i = 0; i < n; i++)
 		bytes += xdp[i].data_end - xdp[i].data;
 	if (likely(!vtap_sock_send_batch(vq->sock, vq->xdp, n))) {
+		vq->retries = 0;
 		vtap_stat_add(&vq->stats.packets, n);
 		vtap_stat_add(&vq->stats.bytes, bytes);
 		return;
@@ -289,7 +291,7 @@ static int vtap_tx_batch(struct vtap_tx *tx, u32 n)
 		err = vtap_tx_frame(tx, chain);
 		if (unlikely(err))
 			break;
-		tx->turns++;
+		tx->turns += 1 + (chain->slots >> VTAP_BUDGET_DESC_SHIFT);
 		tx->bytes += min_t(u32, chain->len, VTAP_BUDGET_BYTES);
 	}
 	vtap_tx_flush(tx);
