@@ -14,7 +14,9 @@
 #   --timeout SEC    ends the run that many seconds after the command began (600)
 #   --mem MB         memory (2048)
 #   --smp N          processors (2)
-#   --cpu MODEL      processor to emulate (max); KVM has the machine's own
+#   --cpu MODEL      processor to emulate (max, but without the fast string
+#                    operations, which emulation does byte by byte); KVM has
+#                    the machine's own
 #   --append WORDS   more kernel parameters
 #   --qemu WORD      one more argument for QEMU; may be repeated
 #   --gdb            QEMU's gdb stub on 127.0.0.1:1234, address randomisation off
@@ -40,7 +42,7 @@ BOOT_LIMIT=180	# seconds to the command's start; a loaded machine is slow
 BOOT_TRIES=3
 
 kernel=${VTAP_KERNELS[0]} modules="" log="" limit=600 mem=2048 smp=2
-cpu=max append="" gdb="" shell="" shares=() qemu_more=()
+cpu=max,erms=off,fsrm=off append="" gdb="" shell="" shares=() qemu_more=()
 while [ $# -gt 0 ]; do
 	case $1 in
 	--kernel) kernel=${2:?}; shift 2 ;;
