@@ -10,6 +10,7 @@
 #include <sys/socket.h>
 
 #include "kselftest_harness.h"
+#include "traffic.h"
 #include "variants.h"
 #include "counters.h"
 
@@ -18,7 +19,7 @@
 FIXTURE(rx)
 {
 	struct guest g;
-	uint8_t *out, *in;
+	struct frame_bufs *b;
 };
 
 FIXTURE_VARIANT(rx)
@@ -31,10 +32,8 @@ ADD_FEATURE_VARIANTS(rx);
 
 FIXTURE_SETUP(rx)
 {
-	self->out = malloc(FRAME_MAX);
-	self->in = malloc(FRAME_MAX + 64);
-	ASSERT_NE(NULL, self->out);
-	ASSERT_NE(NULL, self->in);
+	self->b = malloc(sizeof(*self->b));
+	ASSERT_NE(NULL, self->b);
 	memset(&self->g, 0, sizeof(self->g));
 	ASSERT_EQ(0, netns_private());
 }
@@ -43,8 +42,7 @@ FIXTURE_TEARDOWN(rx)
 {
 	if (self->g.dev.fd > 0)
 		guest_stop(&self->g);
-	free(self->out);
-	free(self->in);
+	free(self->b);
 }
 
 static struct guest_cfg rx_cfg(const FIXTURE_VARIANT(rx) *v)
@@ -55,51 +53,6 @@ static struct guest_cfg rx_cfg(const FIXTURE_VARIANT(rx) *v)
 	return c;
 }
 
-/* 0 when the guest's next frame is number seq, len bytes, intact */
-static int expect_frame(struct guest *g, uint8_t *in, uint64_t seq,
-			uint32_t len)
-{
-	struct virtio_net_hdr_mrg_rxbuf h;
-	ssize_t n = guest_rx(g, &h, in, FRAME_MAX + 64, WATCHDOG_MS);
-
-	if (n == (ssize_t)len && frame_check(in, seq, len) &&
-	    !h.hdr.flags && !h.hdr.gso_type)
-		return 0;
-	fprintf(stderr, "# frame %llu of %u bytes: got %zd, number %llu\n",
-		(unsigned long long)seq, len, n,
-		n >= FRAME_MIN ? (unsigned long long)frame_seq(in) : 0ULL);
-	return n < 0 ? n : -EBADMSG;
-}
-
-/*
- * Send frames of sizes from..to and check each in the guest. burst frames at
- * a time, which must fit both the posted buffers and the tap's ring.
- */
-static int sweep(struct guest *g, uint8_t *out, uint8_t *in, uint32_t from,
-		 uint32_t to, uint32_t step, unsigned int burst, uint64_t *seq)
-{
-	uint32_t len = from, n, i, first;
-	int err;
-
-	while (len <= to) {
-		first = len;
-		for (n = 0; n < burst && len <= to; n++, len += step) {
-			frame_make(out, *seq + n, len);
-			err = psock_send(g->tx_sock, NULL, out, len);
-			if (err)
-				return err;
-		}
-		for (i = 0; i < n; i++) {
-			err = expect_frame(g, in, *seq + i, first + i * step);
-			if (err)
-				return err;
-			guest_rx_fill(g);
-		}
-		*seq += n;
-	}
-	return 0;
-}
-
 /* a sample of sizes that meets every alignment, for every variant */
 TEST_F(rx, sizes)
 {
@@ -107,14 +60,14 @@ TEST_F(rx, sizes)
 	uint64_t seq = 0;
 
 	START_GUEST(&self->g, &c);
-	ASSERT_EQ(0, sweep(&self->g, self->out, self->in, 14, 1600, 1, BURST,
-			   &seq));
-	ASSERT_EQ(0, sweep(&self->g, self->out, self->in, 3800, 4200, 1, BURST,
-			   &seq));
-	ASSERT_EQ(0, sweep(&self->g, self->out, self->in, 4201, FRAME_MAX, 997,
-			   BURST, &seq));
-	ASSERT_EQ(0, sweep(&self->g, self->out, self->in, FRAME_MAX - 40,
-			   FRAME_MAX, 1, BURST, &seq));
+	ASSERT_EQ(0, rx_sweep(&self->g, self->b, 14, 1600, 1, BURST,
+			      &seq));
+	ASSERT_EQ(0, rx_sweep(&self->g, self->b, 3800, 4200, 1, BURST,
+			      &seq));
+	ASSERT_EQ(0, rx_sweep(&self->g, self->b, 4201, FRAME_MAX, 997,
+			      BURST, &seq));
+	ASSERT_EQ(0, rx_sweep(&self->g, self->b, FRAME_MAX - 40,
+			      FRAME_MAX, 1, BURST, &seq));
 }
 
 /* the same frames whatever descriptors take them, header cut or not */
@@ -140,12 +93,12 @@ TEST_F(rx, case34_framing)
 		c.num[VQ_RX] = 1024;
 		c.slots[VQ_RX] = 1024 / 200;
 		START_GUEST(&self->g, &c);
-		EXPECT_EQ(0, sweep(&self->g, self->out, self->in, 14, 90, 1, 4,
-				   &seq)) {
+		EXPECT_EQ(0, rx_sweep(&self->g, self->b, 14, 90, 1, 4,
+				      &seq)) {
 			TH_LOG("framing %u", i);
 		}
-		EXPECT_EQ(0, sweep(&self->g, self->out, self->in, 91, FRAME_MAX,
-				   3001, 4, &seq)) {
+		EXPECT_EQ(0, rx_sweep(&self->g, self->b, 91, FRAME_MAX,
+				      3001, 4, &seq)) {
 			TH_LOG("framing %u", i);
 		}
 		guest_stop(&self->g);
@@ -160,18 +113,20 @@ TEST_F(rx, case38_offload_headers)
 	static const uint32_t lens[] = { 90, 1400, 20000, 65000 };
 	struct virtio_net_hdr h;
 	unsigned int i;
+	ssize_t n;
 
 	c.vnet_psock = true;
 	c.mtu = 1500;
 	START_GUEST(&self->g, &c);
 	ASSERT_EQ(0, tap_set_offload(&self->g.tap, TUN_F_CSUM | TUN_F_TSO4));
 	for (i = 0; i < ARRAY_LEN(lens); i++) {
-		tcp_frame_make(self->out, i, lens[i], &h);
-		ASSERT_EQ(0, psock_send(self->g.tx_sock, &h, self->out,
+		tcp_frame_make(self->b->out, i, lens[i], &h);
+		ASSERT_EQ(0, psock_send(self->g.tx_sock, &h, self->b->out,
 					lens[i]));
-		ASSERT_EQ(lens[i], guest_rx(&self->g, &got, self->in, FRAME_MAX,
-					    WATCHDOG_MS));
-		EXPECT_EQ(0, memcmp(self->out, self->in, lens[i]));
+		n = guest_rx(&self->g, &got, self->b->in, FRAME_MAX,
+			     WATCHDOG_MS);
+		ASSERT_EQ(lens[i], n);
+		EXPECT_EQ(0, memcmp(self->b->out, self->b->in, lens[i]));
 		EXPECT_EQ(h.flags, got.hdr.flags);
 		EXPECT_EQ(h.gso_type, got.hdr.gso_type);
 		EXPECT_EQ(h.gso_size, got.hdr.gso_size);
@@ -181,15 +136,15 @@ TEST_F(rx, case38_offload_headers)
 
 	/* without offloads the guest gets the checksum filled in */
 	ASSERT_EQ(0, tap_set_offload(&self->g.tap, 0));
-	tcp_frame_make(self->out, 9, 91, &h);
-	ASSERT_EQ(0, psock_send(self->g.tx_sock, &h, self->out, 91));
-	ASSERT_EQ(91, guest_rx(&self->g, &got, self->in, FRAME_MAX,
+	tcp_frame_make(self->b->out, 9, 91, &h);
+	ASSERT_EQ(0, psock_send(self->g.tx_sock, &h, self->b->out, 91));
+	ASSERT_EQ(91, guest_rx(&self->g, &got, self->b->in, FRAME_MAX,
 			       WATCHDOG_MS));
 	EXPECT_EQ(0, got.hdr.flags & VIRTIO_NET_HDR_F_NEEDS_CSUM);
 	/* summed with what was in the field, so the whole comes to zero */
-	EXPECT_NE(0, memcmp(self->out + 50, self->in + 50, 2));
-	EXPECT_EQ(csum_fold(self->out + 34, 91 - 34),
-		  self->in[50] << 8 | self->in[51]);
+	EXPECT_NE(0, memcmp(self->b->out + 50, self->b->in + 50, 2));
+	EXPECT_EQ(csum_fold(self->b->out + 34, 91 - 34),
+		  self->b->in[50] << 8 | self->b->in[51]);
 }
 
 TEST_F(rx, wrap_small)
@@ -205,8 +160,8 @@ TEST_F(rx, wrap_small)
 		c.base[VQ_RX] = 0xfff0;
 		START_GUEST(&self->g, &c);
 		for (k = 0; k < 20; k++)
-			ASSERT_EQ(0, sweep(&self->g, self->out, self->in, 60,
-					   89, 1, nums[i], &seq));
+			ASSERT_EQ(0, rx_sweep(&self->g, self->b, 60,
+					      89, 1, nums[i], &seq));
 		EXPECT_EQ(0, guest_detach(&self->g));
 		EXPECT_EQ((0xfff0 + 600) & 0xffff,
 			  vdev_get_base(&self->g.dev, VQ_RX));
@@ -219,15 +174,13 @@ TEST_F(rx, wrap_small)
 FIXTURE(rx1)
 {
 	struct guest g;
-	uint8_t *out, *in;
+	struct frame_bufs *b;
 };
 
 FIXTURE_SETUP(rx1)
 {
-	self->out = malloc(FRAME_MAX);
-	self->in = malloc(FRAME_MAX + 64);
-	ASSERT_NE(NULL, self->out);
-	ASSERT_NE(NULL, self->in);
+	self->b = malloc(sizeof(*self->b));
+	ASSERT_NE(NULL, self->b);
 	memset(&self->g, 0, sizeof(self->g));
 	ASSERT_EQ(0, netns_private());
 }
@@ -236,23 +189,12 @@ FIXTURE_TEARDOWN(rx1)
 {
 	if (self->g.dev.fd > 0)
 		guest_stop(&self->g);
-	free(self->out);
-	free(self->in);
+	free(self->b);
 }
 
-TEST_F_TIMEOUT(rx1, every_size, 180)
+static int host_send(FIXTURE_DATA(rx1) *s, uint32_t len)
 {
-	struct guest_cfg c = {
-		.features = F_MODERN,
-		.num = { 1024, 256 },
-		.buf = { 4096, 0 },
-	};
-	uint64_t seq = 0;
-
-	START_GUEST(&self->g, &c);
-	ASSERT_EQ(0, sweep(&self->g, self->out, self->in, FRAME_MIN, FRAME_MAX,
-			   1, 32, &seq));
-	EXPECT_EQ(FRAME_MAX - FRAME_MIN + 1, seq);
+	return psock_send(s->g.tx_sock, NULL, s->b->out, len);
 }
 
 TEST_F_TIMEOUT(rx1, wrap_32768, 60)
@@ -266,8 +208,8 @@ TEST_F_TIMEOUT(rx1, wrap_32768, 60)
 
 	START_GUEST(&self->g, &c);
 	while (seq < 70000)
-		ASSERT_EQ(0, sweep(&self->g, self->out, self->in, 60, 91, 1, 32,
-				   &seq));
+		ASSERT_EQ(0, rx_sweep(&self->g, self->b, 60, 91, 1, 32,
+				      &seq));
 	EXPECT_EQ(0, guest_detach(&self->g));
 	EXPECT_EQ(seq & 0xffff, vdev_get_base(&self->g.dev, VQ_RX));
 }
@@ -292,8 +234,8 @@ TEST_F(rx1, merged_buffers)
 			want = (len + self->g.hdr_len + buf - 1) / buf;
 			if (want > 1000)
 				break;
-			ASSERT_EQ(0, sweep(&self->g, self->out, self->in, len,
-					   len, 1, 1, &seq));
+			ASSERT_EQ(0, rx_sweep(&self->g, self->b, len,
+					      len, 1, 1, &seq));
 			ASSERT_EQ(want, self->g.rx_buffers);
 		}
 		guest_stop(&self->g);
@@ -314,8 +256,8 @@ TEST_F(rx1, any_base)
 		uint64_t seq = 0;
 
 		START_GUEST(&self->g, &c);
-		ASSERT_EQ(0, sweep(&self->g, self->out, self->in, 60, 359, 1,
-				   32, &seq));
+		ASSERT_EQ(0, rx_sweep(&self->g, self->b, 60, 359, 1,
+				      32, &seq));
 		EXPECT_EQ(0, guest_detach(&self->g));
 		EXPECT_EQ((uint16_t)(bases[i] + 300),
 			  vdev_get_base(&self->g.dev, VQ_RX));
@@ -339,8 +281,8 @@ TEST_F(rx1, case49_chain_of_1024)
 		uint64_t seq = 0;
 
 		START_GUEST(&self->g, &c);
-		ASSERT_EQ(0, sweep(&self->g, self->out, self->in, 61 * 1012 + 1,
-				   61 * 1012 + 200, 40, 1, &seq));
+		ASSERT_EQ(0, rx_sweep(&self->g, self->b, 61 * 1012 + 1,
+				      61 * 1012 + 200, 40, 1, &seq));
 		guest_stop(&self->g);
 	}
 }
@@ -360,8 +302,8 @@ TEST_F(rx1, case49_chain_of_1025)
 		};
 
 		START_GUEST(&self->g, &c);
-		frame_make(self->out, 0, 100);
-		ASSERT_EQ(0, psock_send(self->g.tx_sock, NULL, self->out, 100));
+		frame_make(self->b->out, 0, 100);
+		ASSERT_EQ(0, host_send(self, 100));
 		EXPECT_EQ(-EIO, ring_wait_used(self->g.q[VQ_RX].ring,
 					       WATCHDOG_MS));
 		guest_stop(&self->g);
@@ -386,17 +328,15 @@ TEST_F(rx1, case36_oversize)
 
 		START_GUEST(&self->g, &c);
 		for (k = 0; k < 20; k++) {
-			frame_make(self->out, k, sizes[i] + (k & 1));
-			ASSERT_EQ(0, psock_send(self->g.tx_sock, NULL,
-						self->out, sizes[i] + (k & 1)));
+			frame_make(self->b->out, k, sizes[i] + (k & 1));
+			ASSERT_EQ(0, host_send(self, sizes[i] + (k & 1)));
 		}
 		for (k = 0; k < 20; k += 2) {
-			ASSERT_EQ(0, expect_frame(&self->g, self->in, k,
+			ASSERT_EQ(0, guest_expect(&self->g, self->b, k,
 						  sizes[i]));
 			guest_rx_fill(&self->g);
 		}
-		EXPECT_EQ(-EAGAIN, guest_rx(&self->g, NULL, self->in, FRAME_MAX,
-					    0));
+		EXPECT_FALSE(ring_used_pending(self->g.q[VQ_RX].ring));
 		guest_stop(&self->g);
 	}
 }
@@ -413,19 +353,19 @@ TEST_F(rx1, case37_impossible_frame)
 
 	SKIP_IN_TREE("an impossible frame stops the queue");
 	START_GUEST(&self->g, &c);
-	frame_make(self->out, 1, 60000);
-	ASSERT_EQ(0, psock_send(self->g.tx_sock, NULL, self->out, 60000));
+	frame_make(self->b->out, 1, 60000);
+	ASSERT_EQ(0, host_send(self, 60000));
 	for (i = 2; i < 10; i++) {
-		frame_make(self->out, i, 100);
-		ASSERT_EQ(0, psock_send(self->g.tx_sock, NULL, self->out, 100));
-		ASSERT_EQ(0, expect_frame(&self->g, self->in, i, 100));
+		frame_make(self->b->out, i, 100);
+		ASSERT_EQ(0, host_send(self, 100));
+		ASSERT_EQ(0, guest_expect(&self->g, self->b, i, 100));
 		guest_rx_fill(&self->g);
 	}
 	EXPECT_TRUE(wait_counter(VQ_RX, Q_DROP(q, TOO_BIG) == 1));
 	/* what just fits is no impossible frame */
-	frame_make(self->out, i, 5988);
-	ASSERT_EQ(0, psock_send(self->g.tx_sock, NULL, self->out, 5988));
-	ASSERT_EQ(0, expect_frame(&self->g, self->in, i, 5988));
+	frame_make(self->b->out, i, 5988);
+	ASSERT_EQ(0, host_send(self, 5988));
+	ASSERT_EQ(0, guest_expect(&self->g, self->b, i, 5988));
 }
 
 /*
@@ -441,12 +381,12 @@ TEST_F_TIMEOUT(rx1, case22_send_while_signalling, 120)
 	START_GUEST(&self->g, &c);
 	r = self->g.q[VQ_RX].ring;
 	for (i = 0; i < 30000; i++) {
-		frame_make(self->out, i, 60);
-		ASSERT_EQ(0, psock_send(self->g.tx_sock, NULL, self->out, 60));
+		frame_make(self->b->out, i, 60);
+		ASSERT_EQ(0, host_send(self, 60));
 		/* half the rounds see it in the ring before the interrupt */
 		if (i & 1)
 			ASSERT_TRUE(wait_until(ring_used_pending(r)));
-		ASSERT_EQ(0, expect_frame(&self->g, self->in, i, 60));
+		ASSERT_EQ(0, guest_expect(&self->g, self->b, i, 60));
 		guest_rx_fill(&self->g);
 	}
 }
