@@ -58,6 +58,7 @@ static const struct {
 	const char *what;
 	struct virtio_net_hdr h;
 	uint32_t len;
+	bool in_tree_takes_it;
 } bad_headers[] = {
 	{ "unknown gso_type", { .gso_type = 0x7f, .gso_size = 100 }, 300 },
 	{ "unknown gso_type with checksum",
@@ -72,8 +73,8 @@ static const struct {
 	  { .flags = 1, .csum_start = 290, .csum_offset = 9 }, 300 },
 	{ "csum_start 65535",
 	  { .flags = 1, .csum_start = 0xffff, .csum_offset = 0xffff }, 300 },
-	{ "hdr_len behind the end", { .hdr_len = 301 }, 300 },
-	{ "hdr_len 65535", { .hdr_len = 0xffff }, 300 },
+	{ "hdr_len behind the end", { .hdr_len = 301 }, 300, true },
+	{ "hdr_len 65535", { .hdr_len = 0xffff }, 300, true },
 	{ "large, hdr_len behind the end", { .hdr_len = 40001 }, 40000 },
 	{ "large, unknown gso_type", { .gso_type = 0x7f }, 40000 },
 	{ "large, csum_start behind the end",
@@ -108,6 +109,8 @@ TEST_F(frame, case7_offload_fields)
 	for (i = 0; i < ARRAY_LEN(bad_headers); i++) {
 		uint32_t len = bad_headers[i].len;
 
+		if (bad_headers[i].in_tree_takes_it && !node_is_vhost_tap())
+			continue;
 		h = &bad_headers[i].h;
 		frame_make(self->out, 0, len);
 		ASSERT_EQ(0, guest_tx_wait(&self->g, h, self->out, len));

@@ -342,6 +342,8 @@ TEST_F(bad, case15_table_next_out_of_range)
 	good_entry(&self->b, variant->queue, &t[0]);
 	t[0].flags |= VRING_DESC_F_NEXT;
 	t[0].next = 2;
+	if (!node_is_vhost_tap())
+		SKIP(return, "in-tree vhost_net: reads a table in sequence");
 	provoke(&self->b, variant->queue);
 	CHECK_STOPPED(HEAD);
 }
