@@ -355,7 +355,7 @@ TEST_F_TIMEOUT(owner, case56_tap_changes_netns, 120)
 	ns[0] = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
 	ASSERT_GE(ns[0], 0);
 	ASSERT_EQ(0, guest_start(&self->g, &cfg));
-	ASSERT_EQ(0, netns_private());
+	ASSERT_EQ(0, netns_new());
 	ns[1] = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
 	ASSERT_GE(ns[1], 0);
 

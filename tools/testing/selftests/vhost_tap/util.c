@@ -123,7 +123,7 @@ long file_read_long(const char *path)
 	return v;
 }
 
-int netns_private(void)
+int netns_new(void)
 {
 	if (unshare(CLONE_NEWNET))
 		return -errno;
@@ -131,6 +131,19 @@ int netns_private(void)
 	file_write("/proc/sys/net/ipv6/conf/default/disable_ipv6", "1");
 	file_write("/proc/sys/net/ipv6/conf/all/disable_ipv6", "1");
 	return 0;
+}
+
+/* making and tearing down one for each test would be slow */
+int netns_private(void)
+{
+	static bool done;
+	int err;
+
+	if (done)
+		return 0;
+	err = netns_new();
+	done = !err;
+	return err;
 }
 
 const char *node_path(void)

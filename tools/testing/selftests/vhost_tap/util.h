@@ -50,8 +50,13 @@ int efd_wait(int fd, int timeout_ms);
 })
 void cpu_yield(void);
 
-/* a network namespace of the caller's own, quiet (no IPv6 chatter) */
+/*
+ * A network namespace of the program's own, quiet (no IPv6 chatter). Called
+ * again, or in a child, it does nothing.
+ */
 int netns_private(void);
+/* the same, and a new one each time */
+int netns_new(void);
 
 /* the character device under test: $VHOST_TAP_NODE or /dev/vhost-net */
 const char *node_path(void);

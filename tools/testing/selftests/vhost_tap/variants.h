@@ -10,6 +10,12 @@
 #include "guest_driver.h"
 #include "util.h"
 
+/* before the tests fork; what goes wrong here they find when they call it */
+static __attribute__((constructor)) void enter_netns(void)
+{
+	netns_private();
+}
+
 /* start a guest, or skip/fail in a way that says why */
 #define START_GUEST(g, cfg)						\
 	ASSERT_EQ(0, guest_start(g, cfg)) {				\
