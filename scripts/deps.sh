@@ -19,7 +19,7 @@ set -euo pipefail
 fetch=(xz-utils kmod rsync make gcc libc6-dev)
 build=("${fetch[@]}" bc libelf-dev libmnl-dev pkg-config)
 vm=(qemu-system-x86 busybox-static kmod xz-utils cpio iproute2 procps)
-tests=("${vm[@]}" "${build[@]}" dpdk ethtool iputils-ping python3)
+tests=("${vm[@]}" "${build[@]}" dpdk-dev ethtool iputils-ping python3)
 demo=("${vm[@]}" "${build[@]}" iputils-ping binutils zstd python3)
 style=("${build[@]}" sparse coccinelle shellcheck perl python3)
 

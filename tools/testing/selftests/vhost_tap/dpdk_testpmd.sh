@@ -57,6 +57,7 @@ ok()
 		failed=$((failed + 1))
 		echo "not ok $count $what"
 		tail -n 30 "$log" | sed 's/^/# /'
+		echo	# testpmd's prompt ends no line
 	fi
 }
 
@@ -123,7 +124,8 @@ flood()
 starts()
 {
 	mkfifo "$tmp/commands"
-	dpdk-testpmd -l 0,1 --no-huge -m 256 --no-pci --no-telemetry \
+	# into a file, stdio would keep its answers back
+	stdbuf -oL dpdk-testpmd -l 0,1 --no-huge -m 256 --no-pci --no-telemetry \
 		--vdev="virtio_user0,path=$node,queues=1,queue_size=1024,iface=$tap" \
 		-- -i --port-topology=loop --total-num-mbufs=4096 \
 		<"$tmp/commands" >"$log" 2>&1 &
@@ -161,14 +163,10 @@ sends()
 	return $status
 }
 
-# taken or dropped, and in mode io sent back
-all_taken()	# MODE TX DROPPED RX
+# taken or dropped
+all_taken()	# TX DROPPED
 {
-	local tx
-
-	tx=$(since tx_packets "$2")
-	[ $((tx + $(since tx_dropped "$3"))) -ge $frames ] || return 1
-	[ "$1" != io ] || [ "$(since rx_packets "$4")" = "$tx" ]
+	[ $(($(since tx_packets "$1") + $(since tx_dropped "$2"))) -ge $frames ]
 }
 
 receives()	# MODE: rxonly or io
@@ -181,16 +179,18 @@ receives()	# MODE: rxonly or io
 	ask "set fwd $1" "Set $1" || return 1
 	ask "start" "$1 packet forwarding" || return 1
 	flood || return 1
-	within 30 all_taken "$1" "$tx" "$dropped" "$rx"
+	within 30 all_taken "$tx" "$dropped"
 	status=$?
 	ask "stop" "Done" || return 1
+	# In mode io testpmd itself drops what finds its TX ring full.
+	[ "$1" != io ] || within 20 sent_all "$rx" || status=1
 	tx=$(since tx_packets "$tx")
 	echo "# pktgen sent $frames, $(since tx_dropped "$dropped") found the tap full," \
 	     "testpmd was given $tx, got $(forwarded rx)," \
 	     "sent $(forwarded tx), $(since rx_packets "$rx") came back"
 	[ $status = 0 ] || return 1
 	[ "$(forwarded rx)" = "$tx" ] && [ "$tx" -ge $((frames / 10)) ] || return 1
-	[ "$1" != io ] || [ "$(forwarded tx)" = "$tx" ]
+	[ "$1" != io ] || [ "$(forwarded tx)" -ge $((frames / 10)) ]
 }
 
 gone()
@@ -216,7 +216,7 @@ ok "testpmd starts on $node" starts
 if [ $failed = 0 ]; then
 	ok "guest to host: the tap counts what testpmd sent" sends
 	ok "host to guest: testpmd counts what the tap gave" receives rxonly
-	ok "both ways: every frame comes back" receives io
+	ok "both ways: every frame that testpmd sends back arrives" receives io
 	ok "testpmd ends, and its tap with it" ends
 else
 	for what in "guest to host" "host to guest" "both ways" "the end"; do

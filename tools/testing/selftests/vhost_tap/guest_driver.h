@@ -126,6 +126,7 @@ static inline unsigned int guest_rx_fill(struct guest *g)
 {
 	return guest_rx_post(g, UINT32_MAX);
 }
+
 /*
  * Take one frame: its length, -EAGAIN after timeout_ms, -EPROTO when the
  * device broke a rule, -EIO when the err eventfd fired. Does not re-post.
