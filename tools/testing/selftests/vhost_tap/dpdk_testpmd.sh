@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
-# timeout=120
+# timeout=600
 #
 # A client that nobody here wrote: DPDK's virtio-user driver, as testpmd runs
 # it, on the node under test ($VHOST_TAP_NODE), in both directions and at once.
@@ -92,7 +92,7 @@ ask()
 
 	from=$(wc -c <"$log")
 	echo "$1" >&3
-	within 30 said "$from" "$2"
+	within 120 said "$from" "$2"
 }
 
 # forwarded rx|tx: what testpmd counted in the run that it was just told to stop
@@ -131,7 +131,7 @@ starts()
 		<"$tmp/commands" >"$log" 2>&1 &
 	pid=$!
 	exec 3>"$tmp/commands"
-	within 60 said 0 'testpmd>' || return 1
+	within 300 said 0 'testpmd>' || return 1
 	# no chatter: all counted frames are ours
 	echo 1 >"/proc/sys/net/ipv6/conf/$tap/disable_ipv6" 2>/dev/null
 	ip link set dev "$tap" up
@@ -154,9 +154,9 @@ sends()
 	before=$(since rx_packets 0)
 	ask "set fwd txonly" "Set txonly" || return 1
 	ask "start" "txonly packet forwarding" || return 1
-	within 60 sent_enough "$before" || return 1
+	within 120 sent_enough "$before" || return 1
 	ask "stop" "Done" || return 1
-	within 20 sent_all "$before"
+	within 60 sent_all "$before"
 	status=$?
 	echo "# testpmd sent $(forwarded tx)," \
 	     "the tap received $(since rx_packets "$before")"
@@ -179,11 +179,11 @@ receives()	# MODE: rxonly or io
 	ask "set fwd $1" "Set $1" || return 1
 	ask "start" "$1 packet forwarding" || return 1
 	flood || return 1
-	within 30 all_taken "$tx" "$dropped"
+	within 120 all_taken "$tx" "$dropped"
 	status=$?
 	ask "stop" "Done" || return 1
 	# In mode io testpmd itself drops what finds its TX ring full.
-	[ "$1" != io ] || within 20 sent_all "$rx" || status=1
+	[ "$1" != io ] || within 60 sent_all "$rx" || status=1
 	tx=$(since tx_packets "$tx")
 	echo "# pktgen sent $frames, $(since tx_dropped "$dropped") found the tap full," \
 	     "testpmd was given $tx, got $(forwarded rx)," \
