@@ -17,6 +17,9 @@
 #   --cpu MODEL      processor to emulate (max, but without the fast string
 #                    operations, which emulation does byte by byte); KVM has
 #                    the machine's own
+#   --icount         emulate one processor on which an instruction takes one
+#                    nanosecond, whatever it does and however loaded this
+#                    machine is: CPU times are numbers of instructions
 #   --append WORDS   more kernel parameters
 #   --qemu WORD      one more argument for QEMU; may be repeated
 #   --gdb            QEMU's gdb stub on 127.0.0.1:1234, address randomisation off
@@ -42,7 +45,7 @@ BOOT_LIMIT=180	# seconds to the command's start; a loaded machine is slow
 BOOT_TRIES=3
 
 kernel=${VTAP_KERNELS[0]} modules="" log="" limit=600 mem=2048 smp=2
-cpu=max,erms=off,fsrm=off append="" gdb="" shell="" shares=() qemu_more=()
+cpu=max,erms=off,fsrm=off append="" gdb="" shell="" icount="" shares=() qemu_more=()
 while [ $# -gt 0 ]; do
 	case $1 in
 	--kernel) kernel=${2:?}; shift 2 ;;
@@ -53,6 +56,7 @@ while [ $# -gt 0 ]; do
 	--mem)	mem=${2:?}; shift 2 ;;
 	--smp)	smp=${2:?}; shift 2 ;;
 	--cpu)	cpu=${2:?}; shift 2 ;;
+	--icount) icount=1; shift ;;
 	--append) append+=" ${2:?}"; shift 2 ;;
 	--qemu)	qemu_more+=("${2:?}"); shift 2 ;;
 	--gdb)	gdb=1; shift ;;
@@ -174,7 +178,11 @@ if [ -n "$modules" ]; then
 	moddir=$run/lib/modules/$rel
 fi
 make_initramfs
-accel=$(accel)
+if [ -n "$icount" ]; then
+	accel=icount smp=1
+else
+	accel=$(accel)
+fi
 
 cp "$VTAP_TREE/scripts/vm/payload" "$run/share/payload"
 {
@@ -188,7 +196,10 @@ cp "$VTAP_TREE/scripts/vm/payload" "$run/share/payload"
 # tsc=unstable: QEMU's multi-threaded emulation sometimes dies in int3 while
 # the kernel flips the clock's static key on two processors at once. The long
 # stall limits are for emulation on a machine that has other work.
-params="console=ttyS0 loglevel=5 panic=-1 oops=panic tsc=unstable mitigations=off"
+# There is no second processor with --icount, and the TSC is what counts.
+tsc=unstable
+[ -z "$icount" ] || tsc=reliable
+params="console=ttyS0 loglevel=5 panic=-1 oops=panic tsc=$tsc mitigations=off"
 params+=" no_timer_check rcupdate.rcu_cpu_stall_timeout=150 watchdog_thresh=60"
 [ -z "$gdb" ] || params+=" nokaslr"
 qemu=(qemu-system-x86_64 -nodefaults -no-user-config -display none -monitor none
@@ -196,11 +207,11 @@ qemu=(qemu-system-x86_64 -nodefaults -no-user-config -display none -monitor none
       -initrd "$run/initramfs.cpio" -append "$params$append"
       -serial "file:$run/console" -device virtio-serial-pci
       -chardev "stdio,id=io,signal=off")
-if [ "$accel" = kvm ]; then
-	qemu+=(-accel kvm -cpu host)
-else
-	qemu+=(-accel "tcg,thread=multi" -cpu "$cpu")
-fi
+case $accel in
+kvm)	qemu+=(-accel kvm -cpu host) ;;
+icount)	qemu+=(-accel "tcg,thread=single" -icount "shift=0,sleep=off" -cpu "$cpu") ;;
+*)	qemu+=(-accel "tcg,thread=multi" -cpu "$cpu") ;;
+esac
 if [ -n "$shell" ]; then
 	qemu+=(-device "virtconsole,chardev=io")
 else
