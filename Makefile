@@ -15,7 +15,7 @@ KVARS := $(foreach v,W C V KCFLAGS,$(if $($(v)),$(v)=$($(v))))
 
 .DEFAULT_GOAL := all
 .PHONY: all modules tools install uninstall modules_install demo check check-all
-.PHONY: check-build vm style mutants dkms-install dkms-uninstall clean help deps
+.PHONY: bench-ring check-build vm style mutants dkms-install dkms-uninstall clean help deps
 
 all: modules tools
 
@@ -59,6 +59,9 @@ check:
 check-all:
 	@$(S)/check.sh --all $(if $(TESTS),--tests "$(TESTS)")
 
+bench-ring:
+	@$(S)/bench-ring.sh --kernel $(KERNEL)
+
 style:
 	@$(S)/style.sh
 
@@ -90,6 +93,7 @@ help:
 	@echo 'make check           the tests, in a VM (KERNEL=6.1, 6.12; TESTS="name…" picks)'
 	@echo 'make check-all       the same on every supported kernel'
 	@echo 'make mutants         plant known bugs, prove that a test fails for each'
+	@echo 'make bench-ring      the ring code alone on the bare CPU, beside vringh'
 	@echo 'make style           checkpatch, sparse, coccicheck, include rules, shellcheck'
 	@echo 'make vm              a shell in the host VM, module loaded (KERNEL=, GDB=1)'
 	@echo 'make clean           remove what was built in the tree'

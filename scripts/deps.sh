@@ -9,6 +9,7 @@
 #   vm      booting the host VM
 #   test    what runs inside it for make check
 #   demo    what runs inside it for make demo
+#   ring    make bench-ring
 #   style   make style
 #   all     everything
 # usage: scripts/deps.sh headers KDIR
@@ -21,6 +22,7 @@ build=("${fetch[@]}" bc libelf-dev libmnl-dev pkg-config)
 vm=(qemu-system-x86 busybox-static kmod xz-utils cpio iproute2 procps)
 tests=("${vm[@]}" "${build[@]}" dpdk-dev ethtool iputils-ping python3)
 demo=("${vm[@]}" "${build[@]}" iputils-ping binutils zstd python3)
+ring=("${fetch[@]}" python3)
 style=("${build[@]}" sparse coccinelle shellcheck perl python3)
 
 if [ "${1:-}" = headers ]; then
@@ -43,6 +45,7 @@ for job in "$@"; do
 	vm)	want+=("${vm[@]}") ;;
 	test)	want+=("${tests[@]}") ;;
 	demo)	want+=("${demo[@]}") ;;
+	ring)	want+=("${ring[@]}") ;;
 	style)	want+=("${style[@]}") ;;
 	all)	want+=("${tests[@]}" "${demo[@]}" "${style[@]}") ;;
 	-h|--help) usage_from_header "$0"; exit 0 ;;
