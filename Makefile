@@ -15,7 +15,7 @@ KVARS := $(foreach v,W C V KCFLAGS,$(if $($(v)),$(v)=$($(v))))
 
 .DEFAULT_GOAL := all
 .PHONY: all modules tools install uninstall modules_install demo check check-all
-.PHONY: bench-ring check-build vm style mutants dkms-install dkms-uninstall clean help deps
+.PHONY: bench bench-ring check-build vm style mutants dkms-install dkms-uninstall clean help deps
 
 all: modules tools
 
@@ -62,6 +62,10 @@ check-all:
 bench-ring:
 	@$(S)/bench-ring.sh --kernel $(KERNEL)
 
+bench:
+	@$(S)/bench.sh --kernel $(KERNEL) $(if $(PAIRS),--pairs $(PAIRS)) \
+		$(if $(SCENARIOS),--scenarios "$(SCENARIOS)")
+
 style:
 	@$(S)/style.sh
 
@@ -92,6 +96,7 @@ help:
 	@echo 'make demo            a Linux guest passes traffic through the module, in a VM'
 	@echo 'make check           the tests, in a VM (KERNEL=6.1, 6.12; TESTS="name…" picks)'
 	@echo 'make check-all       the same on every supported kernel'
+	@echo 'make bench           against in-tree vhost_net, side by side (PAIRS=, SCENARIOS="…")'
 	@echo 'make mutants         plant known bugs, prove that a test fails for each'
 	@echo 'make bench-ring      the ring code alone on the bare CPU, beside vringh'
 	@echo 'make style           checkpatch, sparse, coccicheck, include rules, shellcheck'

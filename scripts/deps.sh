@@ -10,6 +10,7 @@
 #   test    what runs inside it for make check
 #   demo    what runs inside it for make demo
 #   ring    make bench-ring
+#   bench   make bench
 #   style   make style
 #   all     everything
 # usage: scripts/deps.sh headers KDIR
@@ -23,6 +24,7 @@ vm=(qemu-system-x86 busybox-static kmod xz-utils cpio iproute2 procps)
 tests=("${vm[@]}" "${build[@]}" dpdk-dev ethtool iputils-ping python3)
 demo=("${vm[@]}" "${build[@]}" iputils-ping binutils zstd python3)
 ring=("${fetch[@]}" python3)
+bench=("${vm[@]}" "${build[@]}" dpdk-dev linux-perf python3)
 style=("${build[@]}" sparse coccinelle shellcheck perl python3)
 
 if [ "${1:-}" = headers ]; then
@@ -46,8 +48,9 @@ for job in "$@"; do
 	test)	want+=("${tests[@]}") ;;
 	demo)	want+=("${demo[@]}") ;;
 	ring)	want+=("${ring[@]}") ;;
+	bench)	want+=("${bench[@]}") ;;
 	style)	want+=("${style[@]}") ;;
-	all)	want+=("${tests[@]}" "${demo[@]}" "${style[@]}") ;;
+	all)	want+=("${tests[@]}" "${demo[@]}" "${bench[@]}" "${style[@]}") ;;
 	-h|--help) usage_from_header "$0"; exit 0 ;;
 	*)	die "unknown job '$job'; try --help" ;;
 	esac

@@ -38,7 +38,7 @@ rsync -a --exclude '*/' "$src/tools/testing/selftests/" "$t/tools/testing/selfte
 rsync -a "$src/tools/testing/selftests/kselftest" "$t/tools/testing/selftests/"
 rsync -a --delete "$tree/include" "$t/"
 # What somebody built in the tree itself stays there.
-rsync -a --exclude obj --exclude '*.a' --exclude '*.o' --exclude '*_test' \
+rsync -a --exclude obj --exclude '*.a' --exclude '*.o' --exclude '*_test' --exclude vhost_bench \
 	"$tree/tools/testing/selftests/vhost_tap" "$t/tools/testing/selftests/"
 make -C "$t/tools/testing/selftests" TARGETS=vhost_tap -j"$(nproc)" >&2 ||
 	die "the kselftests do not build (see above)"
