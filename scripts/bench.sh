@@ -9,12 +9,13 @@
 #   --pairs N           pairs of measurements a scenario, after a warm-up (5)
 #   --seconds S         length of a measurement (0.7)
 #   --scenarios "NAME…" only those; --list names them
+#   --no-perf           leave out the profile of the workers
 #   --record            put table, plot and figures into Documentation/networking
 #   --report FILE       report on the lines of an earlier run; measures nothing
 #   --list              the scenarios
 #
 # Leaves in out/bench/: raw.jsonl (a line a measurement), bench.json (all of it
-# and the summary), bench.svg (the ratios), bench.rst (the table).
+# and the summary), bench.svg (the ratios), bench.rst (the table), perf-*.txt (the profiles).
 # The last line is "bench: N of M goals met". Goals that are measured elsewhere
 # count with what `make bench-ring` has left in out/bench/.
 #
@@ -22,13 +23,14 @@
 set -euo pipefail
 . "$(dirname "$0")/lib.sh"
 
-kernel=${VTAP_KERNELS[0]} pairs=5 seconds=0.7 only="" record="" list="" old=""
+kernel=${VTAP_KERNELS[0]} pairs=5 seconds=0.7 only="" record="" list="" old="" perf=1
 while [ $# -gt 0 ]; do
 	case $1 in
 	--kernel) kernel=${2:?}; shift 2 ;;
 	--pairs) pairs=${2:?}; shift 2 ;;
 	--seconds) seconds=${2:?}; shift 2 ;;
 	--scenarios) only=${2:?}; shift 2 ;;
+	--no-perf) perf=""; shift ;;
 	--record) record=1; shift ;;
 	--report) old=${2:?}; shift 2 ;;
 	--list)	list=1; shift ;;
@@ -67,12 +69,23 @@ say "building (log: $log)"
 	{ tail -n 20 "$log" >&2; die "the load programs do not build"; }
 ksft=$VTAP_OUT/$kernel/kselftest
 
-mapfile -t known < <("$ksft/vhost_bench" --list | cut -d' ' -f1)
-if [ -n "$list" ]; then
+scenarios()
+{
 	"$ksft/vhost_bench" --list
+	printf '%-14s %s\n' testpmd_tx64 "64 B frames from DPDK's testpmd" \
+		testpmd_rx64 "64 B frames to testpmd, from pktgen" \
+		perf:tx64_up "profile of the workers" perf:rx64 "the same"
+}
+
+if [ -n "$list" ]; then
+	scenarios
 	exit
 fi
-names=("${known[@]}")
+mapfile -t known < <(scenarios | cut -d' ' -f1)
+names=()
+for n in "${known[@]}"; do
+	[ -z "$perf" ] && [[ $n == perf:* ]] || names+=("$n")
+done
 if [ -n "$only" ]; then
 	read -ra names <<<"$only"
 	for n in "${names[@]}"; do
@@ -100,8 +113,9 @@ measure()
 
 	exec {fd}< <(exec "${first[@]}" "$VTAP_TREE/scripts/vm.sh" \
 		--kernel "$kernel" --modules "$VTAP_OUT/$kernel/modules" \
-		--log "$out/kernel.log" --timeout 1800 -- \
-		"$VTAP_TREE/scripts/vm/run-bench" "$ksft" "$pairs" "$seconds" \
+		--share "$out" --log "$out/kernel.log" --timeout 1800 -- \
+		"$VTAP_TREE/scripts/vm/run-bench" "$ksft" "$(cd "$out" && pwd -P)" \
+		"$pairs" "$seconds" \
 		"$@" 2>>"$log")
 	vm=$!
 	while IFS= read -r line <&"$fd"; do
@@ -125,9 +139,27 @@ measure()
 	return "$rc"
 }
 
+# profiles: what perf has sampled, as shares and symbols
+profiles()
+{
+	local f name
+
+	for f in "$out"/perf-*.samples; do
+		[ -e "$f" ] || continue
+		name=$(basename "$f" .samples)
+		set -- "$f" "${f%.samples}.txt"
+		[ "$name" != perf-tx64_up-ours ] ||
+			set -- "$@" module_share_tx64_up "$out/module_share.json"
+		echo "${name#perf-}: $(python3 "$VTAP_TREE/scripts/bench/profile.py" "$@" || echo "no profile")"
+		rm -f "$f"
+	done
+}
+
 : >"$raw"
+rm -f "$out"/perf-* "$out/module_share.json"
 status=0
 measure "${names[@]}" || status=$?
+profiles
 [ -s "$raw" ] || die "nothing was measured; see $log"
 report "$raw"
 exit "$status"

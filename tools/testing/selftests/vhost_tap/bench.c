@@ -13,21 +13,42 @@
 #include "bench.h"
 #include "util.h"
 
+#define GSO_LEN	(54 + 45 * 1448)	/* most whole segments in 64 KiB */
+
 static const struct scenario scenarios[] = {
 	{ "tx64_up", "64 B frames into a tap whose stack drops them",
 	  bench_tx, 64 },
 	{ "tx256_up", "256 B frames", bench_tx, 256 },
 	{ "tx1514_up", "1514 B frames", bench_tx, 1514 },
+	{ "txgso_up", "64 KiB frames to be segmented", bench_tx, GSO_LEN },
 	{ "tx64_xdp", "64 B frames, dropped by XDP on the tap",
-	  bench_tx, 64, BENCH_ARG_XDP },
-	{ "tx256_xdp", "256 B frames", bench_tx, 256, BENCH_ARG_XDP },
-	{ "tx1514_xdp", "1514 B frames", bench_tx, 1514, BENCH_ARG_XDP },
+	  bench_tx, 64, BENCH_XDP },
+	{ "tx256_xdp", "256 B frames", bench_tx, 256, BENCH_XDP },
+	{ "tx1514_xdp", "1514 B frames", bench_tx, 1514, BENCH_XDP },
+	{ "tx64_bridge", "64 B frames through a bridge to a tap that is full",
+	  bench_tx, 64, BENCH_BRIDGE },
+	{ "tx1514_bridge", "1514 B frames", bench_tx, 1514, BENCH_BRIDGE },
+	{ "txgso_bridge", "64 KiB frames", bench_tx, GSO_LEN, BENCH_BRIDGE },
 	{ "rx64", "64 B frames that pktgen has queued in the tap", bench_rx, 64 },
 	{ "rx256", "256 B frames", bench_rx, 256 },
 	{ "rx1514", "1514 B frames", bench_rx, 1514 },
+	{ "rxgso", "64 KiB frames, from a packet socket", bench_rx, GSO_LEN },
 	{ "rx64_live", "64 B frames while pktgen runs beside the guest",
 	  bench_rx_live, 64 },
 	{ "rx1514_live", "1514 B frames", bench_rx_live, 1514 },
+	{ "rx64_slow", "a guest that gives too few buffers", bench_rx_slow, 64 },
+	{ "g2g64", "64 B frames from one guest to another over a bridge",
+	  bench_g2g, 64 },
+	{ "g2g1514", "1514 B frames", bench_g2g, 1514 },
+	{ "g2ggso", "64 KiB frames", bench_g2g, GSO_LEN },
+	{ "both64", "64 B frames, both directions at once", bench_both, 64 },
+	{ "rr1", "request and response, 1 outstanding", bench_rr, 64, 1 },
+	{ "rr16", "request and response, 16 outstanding", bench_rr, 64, 16 },
+	{ "light", "a 64 B frame to the host every 100 us", bench_light, 64 },
+	{ "dev1", "64 B frames to the host, 1 device", bench_many, 64, 1 },
+	{ "dev4", "4 devices", bench_many, 64, 4 },
+	{ "dev16", "16 devices", bench_many, 64, 16 },
+	{ "dev64", "64 devices", bench_many, 64, 64 },
 };
 
 static void usage(FILE *f)
@@ -84,6 +105,9 @@ static void print(const struct bench *b)
 	field("latency_ns_median", b->lat_median_ns);
 	field("latency_ns_p99", b->lat_p99_ns);
 	field("mem_bytes", b->mem_bytes);
+	field("mem_busy_bytes", b->mem_busy_bytes);
+	if (b->paced)
+		printf(", \"paced\": true");
 	printf("}\n");
 }
 
@@ -100,7 +124,8 @@ int main(int argc, char **argv)
 	};
 	static struct bench b = {
 		.limit_ns = 1000000000,
-		.lat_median_ns = -1, .lat_p99_ns = -1, .mem_bytes = -1,
+		.lat_median_ns = -1, .lat_p99_ns = -1,
+		.mem_bytes = -1, .mem_busy_bytes = -1,
 	};
 	int c, err;
 

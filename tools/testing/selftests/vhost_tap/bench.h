@@ -6,7 +6,8 @@
  *   bench.c          the scenarios by name, the line of JSON
  *   bench_measure.c  workers, what they used up, the counts of rings and taps
  *   bench_net.c      pktgen, XDP, bridges
- *   bench_tx.c bench_rx.c   loads one way
+ *   bench_load.c     the guest's half of a load
+ *   bench_tx.c bench_rx.c bench_pair.c bench_lat.c bench_many.c   scenarios
  *
  * The load runs on CPU 0 and the device's worker on CPU 1, whosever it is. A
  * measurement goes from an idle device to an idle device, so that the worker's
@@ -15,6 +16,8 @@
 #ifndef VTAP_TEST_BENCH_H
 #define VTAP_TEST_BENCH_H
 
+#include <linux/bpf.h>
+#include <linux/if_tun.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -64,7 +67,8 @@ struct bench {
 	double worker_ns, wakeups, kicks, signals, lost;
 	double tap_rx, tap_tx, tap_rx_dropped, tap_tx_dropped;
 	double lat_median_ns, lat_p99_ns;
-	double mem_bytes;
+	double mem_bytes, mem_busy_bytes;
+	bool paced;		/* the rate was the load's choice */
 	const char *why_not;	/* the scenario cannot run here, and why */
 };
 
@@ -88,24 +92,37 @@ int cmp_u64(const void *a, const void *b);
 
 /* --- bench_net.c --- */
 
-/* drop everything that comes out of the tap, in its driver */
-int net_xdp_drop(int ifindex);
+/* everything that comes out of the tap meets XDP_DROP, XDP_TX, in its driver */
+int net_xdp(int ifindex, int action);
+/* a bridge with two taps as its ports */
+int net_bridge(const struct tap *a, const struct tap *b);
 /*
  * Frames of len bytes from pktgen into an interface, from the load's CPU, on
  * and on. net_pktgen_start() returns at once.
  */
 int net_pktgen_setup(const char *ifname, uint32_t len);
+int net_pktgen_delay(const char *ifname, unsigned int ns);
 int net_pktgen_start(void);
 int net_pktgen_stop(void);
-/* frames the interface took in the last run, or -errno */
-int64_t net_pktgen_sent(const char *ifname);
+/* run it until the tap's ring is full: frames that the tap took, or -errno */
+int64_t net_pktgen_fill(const struct tap *tap);
 
 /* --- scenarios --- */
 
-#define BENCH_ARG_XDP	1
+/* what is behind the tap, in bench_tx() */
+#define BENCH_XDP	1
+#define BENCH_BRIDGE	2
+
+#define TAP_OFFLOADS	(TUN_F_CSUM | TUN_F_TSO4 | TUN_F_TSO6)
 
 int bench_tx(struct bench *b);
 int bench_rx(struct bench *b);
 int bench_rx_live(struct bench *b);
+int bench_rx_slow(struct bench *b);
+int bench_both(struct bench *b);
+int bench_g2g(struct bench *b);
+int bench_rr(struct bench *b);
+int bench_light(struct bench *b);
+int bench_many(struct bench *b);
 
 #endif

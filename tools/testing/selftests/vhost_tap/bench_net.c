@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What stands behind a tap during a measurement: pktgen, an XDP program. Works
+ * What stands behind a tap during a measurement: pktgen, an XDP program,
+ * a bridge. Works
  * in the network namespace of this process.
  */
 #include <errno.h>
@@ -68,10 +69,10 @@ static int link_send(struct link_req *req)
 
 /* --- XDP --- */
 
-static int drop_prog(void)
+static int action_prog(int action)
 {
 	struct bpf_insn insn[] = {
-		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .imm = XDP_DROP },
+		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .imm = action },
 		{ .code = BPF_JMP | BPF_EXIT },
 	};
 	union bpf_attr a = {
@@ -85,7 +86,7 @@ static int drop_prog(void)
 	return fd < 0 ? -errno : fd;
 }
 
-int net_xdp_drop(int ifindex)
+int net_xdp(int ifindex, int action)
 {
 	struct link_req req = {
 		.n.nlmsg_len = NLMSG_LENGTH(sizeof(req.i)),
@@ -93,7 +94,7 @@ int net_xdp_drop(int ifindex)
 		.i.ifi_index = ifindex,
 	};
 	uint32_t flags = XDP_FLAGS_DRV_MODE;
-	int fd = drop_prog(), err;
+	int fd = action_prog(action), err;
 	void *nest;
 
 	if (fd < 0)
@@ -104,6 +105,45 @@ int net_xdp_drop(int ifindex)
 	attr_end(&req, nest);
 	err = link_send(&req);
 	close(fd);
+	return err;
+}
+
+/* --- bridge --- */
+
+int net_bridge(const struct tap *a, const struct tap *b)
+{
+	struct link_req req = {
+		.n.nlmsg_len = NLMSG_LENGTH(sizeof(req.i)),
+		.n.nlmsg_type = RTM_NEWLINK,
+		.n.nlmsg_flags = NLM_F_CREATE | NLM_F_EXCL,
+	};
+	const struct tap *port[2] = { a, b };
+	struct tap bridge = { .fd = -1, .name = "benchbr" };
+	uint32_t master;
+	unsigned int i;
+	void *nest;
+	int err;
+
+	attr_put(&req, IFLA_IFNAME, bridge.name, strlen(bridge.name) + 1);
+	nest = attr_put(&req, IFLA_LINKINFO, NULL, 0);
+	attr_put(&req, IFLA_INFO_KIND, "bridge", 6);
+	attr_end(&req, nest);
+	err = link_send(&req);
+	if (!err)
+		err = tap_set_up(&bridge, true);
+	master = if_nametoindex(bridge.name);
+	for (i = 0; i < 2 && !err; i++) {
+		struct link_req set = {
+			.n.nlmsg_len = NLMSG_LENGTH(sizeof(set.i)),
+			.n.nlmsg_type = RTM_SETLINK,
+			.i.ifi_index = port[i]->ifindex,
+		};
+
+		attr_put(&set, IFLA_MASTER, &master, sizeof(master));
+		err = link_send(&set);
+	}
+	if (err)
+		fprintf(stderr, "# bridge: %s\n", strerror(-err));
 	return err;
 }
 
@@ -167,7 +207,16 @@ int net_pktgen_start(void)
 	return 0;
 }
 
-int64_t net_pktgen_sent(const char *ifname)
+int net_pktgen_delay(const char *ifname, unsigned int ns)
+{
+	char line[64];
+
+	snprintf(line, sizeof(line), "delay %u\n", ns);
+	return pg_write(ifname, line);
+}
+
+/* frames the interface took in the last run, or -errno */
+static int64_t pktgen_sent(const char *ifname)
 {
 	unsigned long long n = 0;
 	char path[128], line[256];
@@ -194,4 +243,24 @@ int net_pktgen_stop(void)
 	pthread_join(pg_thread, NULL);
 	pg_running = false;
 	return err;
+}
+
+int64_t net_pktgen_fill(const struct tap *tap)
+{
+	struct tap_stats before, now;
+	int err, err2;
+
+	err = tap_get_stats(tap, &before);
+	if (!err)
+		err = net_pktgen_start();
+	if (err)
+		return err;
+	do {
+		usleep(10000);
+		err = tap_get_stats(tap, &now);
+	} while (!err && now.tx_dropped == before.tx_dropped);
+	err2 = net_pktgen_stop();
+	if (err || err2)
+		return err ? err : err2;
+	return pktgen_sent(tap->name);
 }
