@@ -15,7 +15,7 @@ KVARS := $(foreach v,W C V KCFLAGS,$(if $($(v)),$(v)=$($(v))))
 
 .DEFAULT_GOAL := all
 .PHONY: all modules tools install uninstall modules_install demo check check-all
-.PHONY: bench bench-ring check-build vm style mutants dkms-install dkms-uninstall clean help deps
+.PHONY: bench bench-ring bench-icount check-build vm style mutants dkms-install dkms-uninstall clean help deps
 
 all: modules tools
 
@@ -66,6 +66,9 @@ bench:
 	@$(S)/bench.sh --kernel $(KERNEL) $(if $(PAIRS),--pairs $(PAIRS)) \
 		$(if $(SCENARIOS),--scenarios "$(SCENARIOS)")
 
+bench-icount:
+	@$(S)/bench-icount.sh --kernel $(KERNEL) $(if $(RECORD),--record)
+
 style:
 	@$(S)/style.sh
 
@@ -99,6 +102,7 @@ help:
 	@echo 'make bench           against in-tree vhost_net, side by side (PAIRS=, SCENARIOS="…")'
 	@echo 'make mutants         plant known bugs, prove that a test fails for each'
 	@echo 'make bench-ring      the ring code alone on the bare CPU, beside vringh'
+	@echo 'make bench-icount    instructions a packet, compared with the record (RECORD=1 renews it)'
 	@echo 'make style           checkpatch, sparse, coccicheck, include rules, shellcheck'
 	@echo 'make vm              a shell in the host VM, module loaded (KERNEL=, GDB=1)'
 	@echo 'make clean           remove what was built in the tree'

@@ -63,4 +63,4 @@ for pair in $(seq "$pairs"); do
 	done
 done
 mv "$runs.new" "$runs"
-"$VTAP_TREE/scripts/bench-ring.py" "$runs" "$(<"$kernel_dir/version")" "$out/ring.json"
+"$VTAP_TREE/scripts/bench/ring.py" "$runs" "$(<"$kernel_dir/version")" "$out/ring.json"

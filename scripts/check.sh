@@ -7,14 +7,16 @@
 #
 #   --kernel SERIES  test on that kernel (6.12)
 #   --all            on every supported kernel
-#   --tests "NAME…"  only those: kselftest programs, `unit`, `build`, `install`
+#   --tests "NAME…"  only those: kselftest programs, `unit`, `build`, `install`,
+#                    `icount`
 #   --module NAME    test another module than ours, for instance vhost_net
 #   --timeout SEC    for a program that does not say (180)
 #
 # What runs: the build itself (W=1, no warning allowed); the ring code's unit
 # tests here; then, in the host VM, the installation and each kselftest program,
 # with the module loaded and unloaded around it. A VM that dies is booted again
-# for the rest. Output of it all: out/SERIES/check.log, kernel log beside it.
+# for the rest. On the kernel of the record (icount.json), instructions a packet
+# are compared with it. Output of it all: out/SERIES/check.log, kernel log beside it.
 # The last line is "N passed, N failed, N skipped".
 set -euo pipefail
 . "$(dirname "$0")/lib.sh"
@@ -285,6 +287,21 @@ check_kernel()
 		! wanted "$p" || run+=("$p")
 	done
 	[ ${#run[@]} = 0 ] || run_vm "${run[@]}"
+	! wanted icount || check_icount
+}
+
+# check_icount: has the way of a packet become longer?
+check_icount()
+{
+	local record=$VTAP_TREE/tools/testing/vhost_tap/icount.json
+
+	if [ "$module" != vhost_tap ] || [ ! -e "$record" ] ||
+	   ! grep -q "\"kernel\": \"$kernel\"" "$record"; then
+		return 0
+	fi
+	say "$kernel: instructions a packet"
+	run_tap "$kernel: icount" "$VTAP_TREE/scripts/bench-icount.sh" --check \
+		--kernel "$kernel" --module "$out/modules" --programs "$out/kselftest"
 }
 
 work=$(mktemp -d)
@@ -295,7 +312,7 @@ stop_vm()
 	[ -z "$vm" ] || kill "$vm" 2>/dev/null
 }
 on_exit stop_vm
-"$VTAP_TREE/scripts/deps.sh" test
+"$VTAP_TREE/scripts/deps.sh" test icount
 mkdir -p "$VTAP_OUT"
 start=$SECONDS
 echo "TAP version 13"

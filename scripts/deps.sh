@@ -11,6 +11,7 @@
 #   demo    what runs inside it for make demo
 #   ring    make bench-ring
 #   bench   make bench
+#   icount  make bench-icount
 #   style   make style
 #   all     everything
 # usage: scripts/deps.sh headers KDIR
@@ -25,6 +26,7 @@ tests=("${vm[@]}" "${build[@]}" dpdk-dev ethtool iputils-ping python3)
 demo=("${vm[@]}" "${build[@]}" iputils-ping binutils zstd python3)
 ring=("${fetch[@]}" python3)
 bench=("${vm[@]}" "${build[@]}" dpdk-dev linux-perf python3)
+icount=("${vm[@]}" "${build[@]}" linux-perf valgrind binutils python3)
 style=("${build[@]}" sparse coccinelle shellcheck perl python3)
 
 if [ "${1:-}" = headers ]; then
@@ -49,8 +51,9 @@ for job in "$@"; do
 	demo)	want+=("${demo[@]}") ;;
 	ring)	want+=("${ring[@]}") ;;
 	bench)	want+=("${bench[@]}") ;;
+	icount)	want+=("${icount[@]}") ;;
 	style)	want+=("${style[@]}") ;;
-	all)	want+=("${tests[@]}" "${demo[@]}" "${bench[@]}" "${style[@]}") ;;
+	all)	want+=("${tests[@]}" "${demo[@]}" "${bench[@]}" "${icount[@]}" "${style[@]}") ;;
 	-h|--help) usage_from_header "$0"; exit 0 ;;
 	*)	die "unknown job '$job'; try --help" ;;
 	esac

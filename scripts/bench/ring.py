@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What scripts/bench-ring.sh measured, as a table and as JSON.
 
-usage: bench-ring.py RUNS KERNEL-VERSION OUT.json
+usage: ring.py RUNS KERNEL-VERSION OUT.json
 
 RUNS holds one object a line, as bench_ring prints them; the nth run of ours is
 compared with the nth of vringh. The goal is about the kinds in GOAL, the device
