@@ -43,12 +43,7 @@ if [ "$module" = vhost_tap ]; then
 fi
 
 say "making the guest: Linux $rel and a busybox"
-vmlinux=$VTAP_CACHE/vm/vmlinux-${kernel_dir##*/}
-if [ ! -e "$vmlinux" ]; then
-	mkdir -p "$VTAP_CACHE/vm"
-	bash "$kernel_dir/src/scripts/extract-vmlinux" "$kernel_dir/vmlinuz" >"$vmlinux.$$"
-	mv "$vmlinux.$$" "$vmlinux"
-fi
+vmlinux=$(uncompressed_kernel "$kernel_dir")
 g=$work/initramfs
 mkdir -p "$g"/{bin,dev,proc,sys,m}
 cp /bin/busybox "$g/bin/"

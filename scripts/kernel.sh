@@ -5,6 +5,10 @@
 #
 # usage: scripts/kernel.sh get SERIES [--refresh]
 #                                    print the folder of the newest SERIES
+#        scripts/kernel.sh source SERIES DIR
+#                                    unpack all of linux-source-SERIES into DIR,
+#                                    of the version that `get` has, if apt still
+#                                    offers it; print the version
 #        scripts/kernel.sh list      print what the cache holds
 #        scripts/kernel.sh series    print the supported series
 #
@@ -190,6 +194,33 @@ unpack()
 	echo "$VERSION" >"$d/version"
 }
 
+# source_into SERIES DIR: all of linux-source, for those who build a kernel.
+source_into()
+{
+	local series=$1 d=$2 pkg=linux-source-$1 version try
+
+	need_kernel_name "$series"
+	"$VTAP_TREE/scripts/deps.sh" fetch
+	version=$(<"$(get "$series")/version")
+	mkdir -p "$d/.deb"
+	d=$(cd "$d" && pwd -P)
+	for try in "$pkg=$version" "$pkg"; do
+		apt_system
+		say "downloading $try"
+		(cd "$d/.deb" && apt-get "${APT_OPTS[@]}" -q download "$try" >&2) && break
+		apt_private || continue
+		(cd "$d/.deb" && apt-get "${APT_OPTS[@]}" -q download "$try" >&2) && break
+	done
+	compgen -G "$d/.deb/*.deb" >/dev/null ||
+		die "apt offers no $pkg: is Debian's archive among apt's sources, and can it be reached?"
+	say "unpacking it"
+	dpkg --fsys-tarfile "$d"/.deb/*.deb |
+		tar -xO --wildcards './usr/src/linux-source-*.tar.*' >"$d/.deb/src.tar"
+	tar -xf "$d/.deb/src.tar" -C "$d" --strip-components=1 --no-same-owner
+	dpkg-deb -f "$d"/.deb/*.deb Version
+	rm -rf "$d/.deb"
+}
+
 newest_cached()
 {
 	find "$KDIR_CACHE" -maxdepth 1 -type d -name "$1-*-l$LAYOUT" 2>/dev/null |
@@ -261,6 +292,8 @@ get()
 case ${1:-} in
 get)	[ $# -ge 2 ] || die "get which series? one of: ${VTAP_KERNELS[*]}"
 	get "$2" "${3:-}" ;;
+source)	[ $# = 3 ] || die "source of which series, into which folder?"
+	source_into "$2" "$3" ;;
 list)	find "$KDIR_CACHE" -maxdepth 1 -type d -name "[0-9]*-l$LAYOUT" 2>/dev/null | sort -V ;;
 series)	printf '%s\n' "${VTAP_KERNELS[@]}" ;;
 -h|--help) usage_from_header "$0" ;;

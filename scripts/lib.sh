@@ -160,3 +160,18 @@ need_kernel_name()
 	done
 	die "unknown kernel '$1'; known: ${VTAP_KERNELS[*]}"
 }
+
+# uncompressed_kernel KERNEL_DIR: print where its vmlinux is. Emulated guests
+# start from that (PVH entry): decompressing a bzImage takes them minutes.
+uncompressed_kernel()
+{
+	local vmlinux=$VTAP_CACHE/vm/vmlinux-${1##*/}
+
+	if [ ! -e "$vmlinux" ]; then
+		mkdir -p "$VTAP_CACHE/vm"
+		bash "$1/src/scripts/extract-vmlinux" "$1/vmlinuz" >"$vmlinux.$$" ||
+			die "cannot unpack $1/vmlinuz"
+		mv "$vmlinux.$$" "$vmlinux"
+	fi
+	echo "$vmlinux"
+}
