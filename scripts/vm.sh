@@ -5,6 +5,7 @@
 #
 # usage: scripts/vm.sh [OPTION...] -- COMMAND [ARG...]
 #        scripts/vm.sh [OPTION...] --shell
+#        scripts/vm.sh --accel          print what it would use: kvm or tcg
 #
 #   --kernel SERIES  kernel to boot (6.12)
 #   --modules DIR    put DIR/*.ko into the VM's lib/modules/RELEASE/updates, so
@@ -45,7 +46,8 @@ BOOT_LIMIT=180	# seconds to the command's start; a loaded machine is slow
 BOOT_TRIES=3
 
 kernel=${VTAP_KERNELS[0]} modules="" log="" limit=600 mem=2048 smp=2
-cpu=max,erms=off,fsrm=off append="" gdb="" shell="" icount="" shares=() qemu_more=()
+cpu=max,erms=off,fsrm=off append="" gdb="" shell="" icount="" ask="" shares=()
+qemu_more=()
 while [ $# -gt 0 ]; do
 	case $1 in
 	--kernel) kernel=${2:?}; shift 2 ;;
@@ -61,12 +63,13 @@ while [ $# -gt 0 ]; do
 	--qemu)	qemu_more+=("${2:?}"); shift 2 ;;
 	--gdb)	gdb=1; shift ;;
 	--shell) shell=1; shift ;;
+	--accel) ask=1; shift ;;
 	-h|--help) usage_from_header "$0"; exit 0 ;;
 	--)	shift; break ;;
 	*)	die "unknown argument '$1'; try --help" ;;
 	esac
 done
-[ $# -gt 0 ] || [ -n "$shell" ] || die "no command; try --help"
+[ $# -gt 0 ] || [ -n "$shell$ask" ] || die "no command; try --help"
 need_kernel_name "$kernel"
 
 "$VTAP_TREE/scripts/deps.sh" vm
@@ -182,6 +185,10 @@ if [ -n "$icount" ]; then
 	accel=icount smp=1
 else
 	accel=$(accel)
+fi
+if [ -n "$ask" ]; then
+	echo "$accel"
+	exit 0
 fi
 
 cp "$VTAP_TREE/scripts/vm/payload" "$run/share/payload"
