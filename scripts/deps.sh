@@ -12,6 +12,8 @@
 #   ring    make bench-ring
 #   bench   make bench
 #   icount  make bench-icount
+#   uml     building User Mode Linux
+#   guests  make bench-guests
 #   style   make style
 #   all     everything
 # usage: scripts/deps.sh headers KDIR
@@ -27,6 +29,8 @@ demo=("${vm[@]}" "${build[@]}" iputils-ping binutils zstd python3)
 ring=("${fetch[@]}" python3)
 bench=("${vm[@]}" "${build[@]}" dpdk-dev linux-perf python3)
 icount=("${vm[@]}" "${build[@]}" linux-perf valgrind binutils python3)
+uml=("${build[@]}" flex bison patch)
+guests=("${demo[@]}" "${uml[@]}")
 style=("${build[@]}" sparse coccinelle shellcheck perl python3)
 
 if [ "${1:-}" = headers ]; then
@@ -52,8 +56,11 @@ for job in "$@"; do
 	ring)	want+=("${ring[@]}") ;;
 	bench)	want+=("${bench[@]}") ;;
 	icount)	want+=("${icount[@]}") ;;
+	uml)	want+=("${uml[@]}") ;;
+	guests)	want+=("${guests[@]}") ;;
 	style)	want+=("${style[@]}") ;;
-	all)	want+=("${tests[@]}" "${demo[@]}" "${bench[@]}" "${icount[@]}" "${style[@]}") ;;
+	all)	want+=("${tests[@]}" "${demo[@]}" "${bench[@]}" "${icount[@]}" "${guests[@]}"
+		      "${style[@]}") ;;
 	-h|--help) usage_from_header "$0"; exit 0 ;;
 	*)	die "unknown job '$job'; try --help" ;;
 	esac
