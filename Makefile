@@ -15,7 +15,8 @@ KVARS := $(foreach v,W C V KCFLAGS,$(if $($(v)),$(v)=$($(v))))
 
 .DEFAULT_GOAL := all
 .PHONY: all modules tools install uninstall modules_install demo check check-all
-.PHONY: bench bench-ring bench-icount check-build vm style mutants dkms-install dkms-uninstall clean help deps
+.PHONY: bench bench-ring bench-icount bench-guests check-build vm style mutants
+.PHONY: dkms-install dkms-uninstall clean help deps
 
 all: modules tools
 
@@ -69,6 +70,10 @@ bench:
 bench-icount:
 	@$(S)/bench-icount.sh --kernel $(KERNEL) $(if $(RECORD),--record)
 
+bench-guests:
+	@$(S)/bench-guests.sh $(if $(ROUNDS),--rounds $(ROUNDS)) \
+		$(if $(SCENARIOS),--scenarios "$(SCENARIOS)")
+
 style:
 	@$(S)/style.sh
 
@@ -100,6 +105,8 @@ help:
 	@echo 'make check           the tests, in a VM (KERNEL=6.1, 6.12; TESTS="name…" picks)'
 	@echo 'make check-all       the same on every supported kernel'
 	@echo 'make bench           against in-tree vhost_net, side by side (PAIRS=, SCENARIOS="…")'
+	@echo 'make bench-guests    two Linux guests on in-tree, on ours and on QEMU alone, in turn'
+	@echo '                     (ROUNDS=N, SCENARIOS="vm-vm/* …" picks)'
 	@echo 'make mutants         plant known bugs, prove that a test fails for each'
 	@echo 'make bench-ring      the ring code alone on the bare CPU, beside vringh'
 	@echo 'make bench-icount    instructions a packet, compared with the record (RECORD=1 renews it)'
