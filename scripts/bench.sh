@@ -10,20 +10,22 @@
 #   --seconds S         length of a measurement (0.7)
 #   --scenarios "NAME…" only those; --list names them
 #   --no-perf           leave out the profile of the workers
+#   --no-ring           leave out `make bench-ring`, which else runs first in a
+#                       run of all scenarios
 #   --record            put table, plot and figures into Documentation/networking
 #   --report FILE       report on the lines of an earlier run; measures nothing
 #   --list              the scenarios
 #
 # Leaves in out/bench/: raw.jsonl (a line a measurement), bench.json (all of it
 # and the summary), bench.svg (the ratios), bench.rst (the table), perf-*.txt (the profiles).
-# The last line is "bench: N of M goals met". Goals that are measured elsewhere
-# count with what `make bench-ring` has left in out/bench/.
+# The last line is "bench: N of M goals met". The goal of the ring code
+# counts with what `make bench-ring` has left in out/bench/.
 #
 # Wants a machine that has nothing else to do.
 set -euo pipefail
 . "$(dirname "$0")/lib.sh"
 
-kernel=${VTAP_KERNELS[0]} pairs=5 seconds=0.7 only="" record="" list="" old="" perf=1
+kernel=${VTAP_KERNELS[0]} pairs=5 seconds=0.7 only="" record="" list="" old="" perf=1 ring=1
 while [ $# -gt 0 ]; do
 	case $1 in
 	--kernel) kernel=${2:?}; shift 2 ;;
@@ -31,6 +33,7 @@ while [ $# -gt 0 ]; do
 	--seconds) seconds=${2:?}; shift 2 ;;
 	--scenarios) only=${2:?}; shift 2 ;;
 	--no-perf) perf=""; shift ;;
+	--no-ring) ring=""; shift ;;
 	--record) record=1; shift ;;
 	--report) old=${2:?}; shift 2 ;;
 	--list)	list=1; shift ;;
@@ -94,6 +97,12 @@ if [ -n "$only" ]; then
 	done
 fi
 
+if [ -n "$ring" ] && [ -z "$only" ]; then
+	say "the ring code beside vringh (make bench-ring)"
+	run_child "$VTAP_TREE/scripts/bench-ring.sh" --kernel "$kernel" >>"$log" 2>&1 ||
+		say "bench-ring failed (see $log)"
+fi
+
 # Before others, where that is allowed: what else runs shows in the figures.
 first=()
 ! nice -n -15 true 2>/dev/null || first=(nice -n -15)
@@ -147,12 +156,13 @@ profiles()
 	for f in "$out"/perf-*.samples; do
 		[ -e "$f" ] || continue
 		name=$(basename "$f" .samples)
-		set -- "$f" "${f%.samples}.txt"
+		set -- "$f" "$out/perf-kallsyms" "${f%.samples}.txt"
 		[ "$name" != perf-tx64_up-ours ] ||
 			set -- "$@" module_share_tx64_up "$out/module_share.json"
 		echo "${name#perf-}: $(python3 "$VTAP_TREE/scripts/bench/profile.py" "$@" || echo "no profile")"
 		rm -f "$f"
 	done
+	rm -f "$out/perf-kallsyms"
 }
 
 : >"$raw"

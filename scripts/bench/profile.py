@@ -2,19 +2,20 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Where a worker's time goes: perf's samples into shares and a list of symbols.
 
-usage: profile.py SAMPLES TEXT [GOAL-ID GOAL-FILE]
+usage: profile.py SAMPLES KALLSYMS TEXT [GOAL-ID GOAL-FILE]
 
-SAMPLES is `perf script -F comm,ip,sym,dso` of the workers' CPU. TEXT gets the
+SAMPLES is `perf script -F comm,ip` of the workers' CPU, KALLSYMS the kernel's
+/proc/kallsyms of that time. TEXT gets the
 shares and the 25 first symbols. GOAL-FILE gets the module's own share.
 """
 
+import bisect
 import collections
 import json
 import pathlib
 import re
 import sys
 
-LINE = re.compile(r"^\s*(\S+)\s+(?:[0-9a-f]+\s+)?(.*?)\s+\(([^()]*)\)\s*$")
 OWN = ("vhost_tap", "vhost_net", "vhost", "vhost_iotlb")
 COPY = re.compile(r"^(rep_movs|_?copy_(to|from)|_?copy_user|__?memcpy|memcpy|"
                   r"copy_page|csum_partial_copy|_copy_)")
@@ -22,25 +23,38 @@ CLEAR = re.compile(r"^(clear_page|_?_?memset|rep_stos|clear_user)")
 
 
 def room(sym, dso):
-    module = dso.strip("[]")
-    if module in OWN:
+    if dso in OWN:
         return "module"
     if COPY.match(sym):
         return "copying"
     if CLEAR.match(sym):
         return "clearing"
-    if module in ("tun", "tap"):
+    if dso in ("tun", "tap"):
         return "tun"
     return "rest of the kernel"
 
 
+def symbols_of(path):
+    """Sorted addresses, and (symbol, module) for each."""
+    syms = []
+    for line in open(path, encoding="utf-8"):
+        f = line.split()
+        if f[1] in "tTwW":
+            syms.append((int(f[0], 16), f[2],
+                         f[3].strip("[]") if len(f) > 3 else "kernel"))
+    syms.sort()
+    return [s[0] for s in syms], [s[1:] for s in syms]
+
+
 def main():
+    where, names = symbols_of(sys.argv[2])
     symbols, rooms = collections.Counter(), collections.Counter()
     for line in open(sys.argv[1], encoding="utf-8", errors="replace"):
-        m = LINE.match(line)
-        if not m or not m.group(1).startswith("vhost-"):
+        f = line.split()
+        if len(f) != 2 or not f[0].startswith("vhost-"):
             continue
-        sym, dso = re.sub(r"\+0x[0-9a-f]+$", "", m.group(2)), m.group(3)
+        i = bisect.bisect_right(where, int(f[1], 16)) - 1
+        sym, dso = names[i] if i >= 0 else ("?", "?")
         symbols[sym, dso] += 1
         rooms[room(sym, dso)] += 1
     total = sum(rooms.values())
@@ -51,10 +65,10 @@ def main():
     lines = [f"{total} samples: {shares}", ""]
     for (sym, dso), n in symbols.most_common(25):
         lines.append(f"{100 * n / total:6.2f} %  {sym}  {dso}")
-    pathlib.Path(sys.argv[2]).write_text("\n".join(lines) + "\n", encoding="utf-8")
-    if len(sys.argv) > 4:
-        pathlib.Path(sys.argv[4]).write_text(
-            json.dumps({"goal": sys.argv[3], "value": rooms["module"] / total}) + "\n",
+    pathlib.Path(sys.argv[3]).write_text("\n".join(lines) + "\n", encoding="utf-8")
+    if len(sys.argv) > 5:
+        pathlib.Path(sys.argv[5]).write_text(
+            json.dumps({"goal": sys.argv[4], "value": rooms["module"] / total}) + "\n",
             encoding="utf-8")
     print(shares)
 

@@ -45,18 +45,14 @@ static void samples_end(struct bench *b)
 	free(sample);
 }
 
-static int rr_wait(struct guest *g)
+/* asleep until the interrupt that was asked for before the requests went out */
+static int rr_wait(struct ring *r)
 {
-	struct ring *r = g->q[VQ_RX].ring;
-
-	if (ring_used_pending(r) || ring_call_enable(r, 1))
-		return 0;
 	if (fd_wait(r->call_fd, POLLIN, WATCHDOG_MS) != 1) {
 		fprintf(stderr, "# no response\n");
 		return -ETIMEDOUT;
 	}
 	r->n_calls += efd_drain(r->call_fd);
-	ring_call_disable(r);
 	return 0;
 }
 
@@ -64,12 +60,13 @@ static int rr_wait(struct guest *g)
 static int rr_run(struct bench *b, struct tx_load *tx, struct rx_load *rx)
 {
 	static uint64_t sent_ns[BENCH_RING];
+	struct ring *r = rx->g->q[VQ_RX].ring;
 	uint64_t now, seen = 0;
-	bool moved;
+	bool moved, pending;
 	int err = 0;
 
-	ring_call_disable(rx->g->q[VQ_RX].ring);
 	while (!err) {
+		pending = ring_call_enable(r, 1);
 		if (!bench_over(b, rx->frames))
 			tx->limit = rx->frames + b->sc->arg;
 		else if (rx->frames == tx->sent)
@@ -78,8 +75,9 @@ static int rr_run(struct bench *b, struct tx_load *tx, struct rx_load *rx)
 		for (uint64_t i = tx->sent; i < tx->limit; i++)
 			sent_ns[i % BENCH_RING] = now;
 		err = tx_load_push(tx, &moved);
-		if (!err)
-			err = rr_wait(rx->g);
+		if (!err && !pending)
+			err = rr_wait(r);
+		ring_call_disable(r);
 		if (!err)
 			err = rx_load_take(rx, &moved);
 		now = now_ns();
@@ -126,7 +124,7 @@ int bench_rr(struct bench *b)
 	samples_end(b);
 	b->packets = rx.frames;
 	b->bytes = rx.bytes;
-	b->lost = tx.sent - rx.frames;
+	b->lost = (double)tx.sent - rx.frames;
 	b->paced = true;
 	guest_stop(&g);
 	return err;

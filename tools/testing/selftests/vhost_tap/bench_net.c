@@ -119,15 +119,20 @@ int net_bridge(const struct tap *a, const struct tap *b)
 	};
 	const struct tap *port[2] = { a, b };
 	struct tap bridge = { .fd = -1, .name = "benchbr" };
+	void *info, *data;
 	uint32_t master;
+	uint8_t no = 0;
 	unsigned int i;
-	void *nest;
 	int err;
 
 	attr_put(&req, IFLA_IFNAME, bridge.name, strlen(bridge.name) + 1);
-	nest = attr_put(&req, IFLA_LINKINFO, NULL, 0);
+	info = attr_put(&req, IFLA_LINKINFO, NULL, 0);
 	attr_put(&req, IFLA_INFO_KIND, "bridge", 6);
-	attr_end(&req, nest);
+	/* with snooping it would send reports of its own */
+	data = attr_put(&req, IFLA_INFO_DATA, NULL, 0);
+	attr_put(&req, IFLA_BR_MCAST_SNOOPING, &no, sizeof(no));
+	attr_end(&req, data);
+	attr_end(&req, info);
 	err = link_send(&req);
 	if (!err)
 		err = tap_set_up(&bridge, true);

@@ -68,7 +68,7 @@ int bench_both(struct bench *b)
 	}
 	b->packets = rx.frames + tx.done;
 	b->bytes = rx.bytes + (double)tx.done * b->sc->len;
-	b->lost = b->tap_tx_dropped + tx.done - b->tap_rx;
+	b->lost = b->tap_tx_dropped + (double)tx.done - b->tap_rx;
 	guest_stop(&g);
 	return err;
 }
@@ -130,7 +130,7 @@ int bench_g2g(struct bench *b)
 		err = bench_end(b, f.last_ns);
 	b->packets = rx.frames;
 	b->bytes = rx.bytes;
-	b->lost = tx.done - rx.frames;
+	b->lost = (double)tx.done - rx.frames;
 	guest_stop(&from);
 	guest_stop(&to);
 	return err;
