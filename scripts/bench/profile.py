@@ -4,9 +4,9 @@
 
 usage: profile.py SAMPLES KALLSYMS TEXT [GOAL-ID GOAL-FILE]
 
-SAMPLES is `perf script -F comm,ip` of the workers' CPU, KALLSYMS the kernel's
-/proc/kallsyms of that time. TEXT gets the
-shares and the 25 first symbols. GOAL-FILE gets the module's own share.
+SAMPLES is `perf script -F comm,ip` of all CPUs; tasks named vhost-* count.
+KALLSYMS is the kernel's /proc/kallsyms of that time. TEXT gets the shares and
+the 25 first symbols. GOAL-FILE gets the module's own share.
 """
 
 import bisect
