@@ -8,7 +8,8 @@
 #        scripts/uml.sh module OUT   build the module for it; OUT/vhost_tap.ko
 #        scripts/uml.sh run DIR MB   run it with MB of memory until it switches
 #                                    itself off; DIR is writable inside and holds
-#                                    `job`, see scripts/guests/uml-init
+#                                    `job`, see scripts/guests/uml-init; 98 when
+#                                    its log holds an oops or a warning
 #
 # The folder holds `linux` (the program), `kdir` (good for make ARCH=um -C … M=…)
 # and `modules` (vhost_net and what it needs). It is keyed by the version of
@@ -129,13 +130,32 @@ last_cpu()
 	taskset -cp $$ | sed 's/.*[ ,-]//'
 }
 
+# memory_place MB: a folder for the file that is its memory; programs run from
+# it as well, and a container's /dev/shm often allows neither.
+memory_place()
+{
+	local t probe
+
+	for t in /dev/shm "${TMPDIR:-/tmp}" "$VTAP_CACHE/uml"; do
+		probe=$t/vtap-probe.$$
+		if [ "$(df --output=avail -m "$t" 2>/dev/null | tail -n 1)" -gt "$1" ] &&
+		   cp /bin/true "$probe" 2>/dev/null && "$probe" 2>/dev/null; then
+			rm -f "$probe"
+			echo "$t"
+			return
+		fi
+		rm -f "$probe"
+	done
+	die "no folder with $1 MB of room that programs may run from: /dev/shm, ${TMPDIR:-/tmp} and $VTAP_CACHE/uml were tried; name one with TMPDIR="
+}
+
 run()	# DIR MB
 {
-	local dir d tmp=/dev/shm
+	local dir d tmp bad
 
 	dir=$(cd "$1" && pwd -P)
 	d=$(get)
-	[ -w $tmp ] || tmp=${TMPDIR:-/tmp}
+	tmp=$(memory_place "$2")
 	uml=""
 	on_exit stop_uml
 	# It runs one thing at a time, which is much faster on one processor; the
@@ -148,6 +168,13 @@ run()	# DIR MB
 	wait "$uml" || :
 	uml=""
 	[ -e "$dir/status" ] || { tail -n 20 "$dir/console" >&2; die "User Mode Linux died"; }
+	bad=$(grep -aE 'BUG:|WARNING:|Oops|Call Trace|INFO: task .* blocked|Kernel panic|detected stalls|refcount_t:|Bad page' \
+		"$dir/dmesg" || :)
+	if [ -n "$bad" ]; then
+		say "the kernel complained:"
+		head -n 20 <<<"$bad" >&2
+		return 98
+	fi
 	return "$(<"$dir/status")"
 }
 

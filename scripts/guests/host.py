@@ -272,13 +272,9 @@ class Bench:
 
     def module_drops(self, net):
         """What our module says it dropped on this net's taps."""
-        tool = self.job.get("tool")
-        if net.backend != "ours" or not tool:
+        if net.backend != "ours":
             return 0
-        try:
-            devices = json.loads(run(tool, "show", "--json"))
-        except (OSError, ValueError, subprocess.CalledProcessError):
-            return 0
+        devices = json.loads(run(self.job["tool"], "show", "--json"))
         return sum(sum(q.get("stats", {}).get("drops", {}).values())
                    for d in devices for q in d["queues"] if q.get("ifname") in net.taps)
 
@@ -352,7 +348,8 @@ class Bench:
                         try:
                             line.update(self.measure(scenario, net))
                             shown = f"{line['rate']:.1f} {scenario['unit']}"
-                        except (RuntimeError, ValueError, KeyError) as e:
+                        except (RuntimeError, ValueError, KeyError, OSError,
+                                subprocess.CalledProcessError) as e:
                             if self.ends["a"].qemu.poll() is not None or \
                                self.ends["b"].qemu.poll() is not None:
                                 raise
