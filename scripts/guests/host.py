@@ -21,6 +21,7 @@ import time
 BACKENDS = ("in-tree", "ours", "qemu")
 OFF = ("csum", "gso", "guest_csum", "guest_tso4", "guest_tso6", "guest_ecn",
        "guest_ufo", "host_tso4", "host_tso6", "host_ecn", "host_ufo")
+REPLACED_MAX = 5
 HANG = 60  # seconds beyond the load's own without an answer: that measurement failed
 
 
@@ -67,18 +68,17 @@ class Net:
 class Host:
     """The end of the load that is not in a guest."""
 
-    def __init__(self, load):
-        self.load = load
-        self.server = subprocess.Popen([load, "serve"])
+    def __init__(self, job):
+        self.load, self.limit = job["load"], HANG + job["seconds"]
+        self.server = subprocess.Popen([self.load, "serve"])
 
     def start(self, command):
         return subprocess.Popen([self.load, *command], stdout=subprocess.PIPE,
                                 stderr=subprocess.STDOUT, text=True)
 
-    @staticmethod
-    def answer(what):
+    def answer(self, what):
         try:
-            out = what.communicate(timeout=HANG)[0]
+            out = what.communicate(timeout=self.limit)[0]
         except subprocess.TimeoutExpired:
             what.kill()
             out = "no answer"
@@ -159,8 +159,8 @@ class Guest:
                 say(f"guest {self.side}| {line}")
         return True
 
-    def wait_for(self, number, limit=HANG):
-        end = time.monotonic() + limit
+    def wait_for(self, number, limit=None):
+        end = time.monotonic() + (limit or HANG + self.job["seconds"])
         while number not in self.answers:
             if not self.read(1) and time.monotonic() > end:
                 self.post_mortem()
@@ -212,7 +212,7 @@ class Bench:
         self.nets = [Net(i + 1, b, o) for i, (o, b) in enumerate(
             (o, b) for o in ("on", "off") for b in BACKENDS if b in job["backends"])]
         self.ends = {}
-        self.failed = 0
+        self.failed = self.replaced = 0
 
     def start_guests(self):
         for side in "ab":
@@ -227,12 +227,15 @@ class Bench:
                 f"virtio devices, up after {time.monotonic() - guest.started:.0f} s")
 
     def boot(self):
-        """A kernel that boots under two emulators sometimes dies: try again."""
         for net in self.nets:
             net.make()
-        self.ends["host"] = Host(self.job["load"])
+        self.ends["host"] = Host(self.job)
         if not os.access("/dev/kvm", os.W_OK):
             self.job["accel"] = "tcg"
+        self.boot_guests()
+
+    def boot_guests(self):
+        """A kernel that is emulated sometimes dies on its way up: try again."""
         for left in (2, 1, 0):
             try:
                 self.start_guests()
@@ -241,11 +244,14 @@ class Bench:
                 if not left:
                     raise
                 say(f"{e}; trying again")
-                for side in "ab":
-                    if side in self.ends:
-                        self.ends.pop(side).stop()
+                self.stop_guests()
                 if left == 1:
                     self.job["accel"] = "tcg"
+
+    def stop_guests(self):
+        for side in "ab":
+            if side in self.ends:
+                self.ends.pop(side).stop()
 
     def guest_dev(self, net):
         return f"eth{self.nets.index(net)}"
@@ -331,6 +337,28 @@ class Bench:
             found["lost"] = max(0, found["sent"] - moved[key])
         return found
 
+    def measure_or_say(self, scenario, net):
+        """A guest that died or fell silent is replaced, and gets one more try."""
+        for last in (False, True):
+            try:
+                return self.measure(scenario, net)
+            except (RuntimeError, ValueError, KeyError, OSError,
+                    subprocess.CalledProcessError) as e:
+                why = str(e)
+            dead = [s for s in "ab" if self.ends[s].qemu.poll() is not None]
+            if not dead and "no answer" not in why:
+                break
+            if self.replaced == REPLACED_MAX:
+                raise RuntimeError(f"{why}; guests were replaced {REPLACED_MAX} times")
+            self.replaced += 1
+            say(f"{why}; booting the guests again")
+            self.stop_guests()
+            self.boot_guests()
+            if last:
+                break
+        self.failed += 1
+        return {"failed": why}
+
     def matrix(self):
         job, n = self.job, 0
         total = job["rounds"] * len(job["scenarios"]) * len(job["backends"])
@@ -345,16 +373,9 @@ class Bench:
                         n += 1
                         line = {"round": turn, "scenario": scenario["name"],
                                 "backend": net.backend}
-                        try:
-                            line.update(self.measure(scenario, net))
-                            shown = f"{line['rate']:.1f} {scenario['unit']}"
-                        except (RuntimeError, ValueError, KeyError, OSError,
-                                subprocess.CalledProcessError) as e:
-                            if self.ends["a"].qemu.poll() is not None or \
-                               self.ends["b"].qemu.poll() is not None:
-                                raise
-                            self.failed += 1
-                            shown = line["failed"] = f"failed: {e}"
+                        line.update(self.measure_or_say(scenario, net))
+                        shown = f"{line['rate']:.1f} {scenario['unit']}" \
+                            if "rate" in line else line["failed"]
                         results.write(json.dumps(line) + "\n")
                         results.flush()
                         say(f"{n}/{total} [{time.monotonic() - start:.0f} s] "
