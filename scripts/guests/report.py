@@ -88,7 +88,7 @@ def compare(scenario, lines, backends):
 
 
 def row(cells):
-    widths = (26, 8, 11, 17, 19, 8, 14, 8, 8, 9, 15)
+    widths = (29, 8, 11, 17, 19, 8, 14, 8, 8, 9, 15)
     print(" ".join(f"{c:<{w}}" if i < 2 else f"{c:>{w}}"
                    for i, (c, w) in enumerate(zip(cells, widths))).rstrip())
 
