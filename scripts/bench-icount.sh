@@ -108,7 +108,11 @@ if [ $# = 0 ]; then
 		die "counting the ring code failed (see above)"
 fi
 version="linux $(<"$kernel_dir/version"), cc $(cc -dumpfullversion)"
+if [ "$mode" = check ] && [ $# -gt 0 ]; then
+	mode=check-some
+fi
 if [ "$mode" = record ]; then
+	[ $# = 0 ] || die "a record is of all scenarios; name none"
 	set -- "$RECORD" "$kernel" "$frames"
 else
 	set -- "$RECORD" "$out/icount.json"

@@ -203,9 +203,12 @@ cp "$VTAP_TREE/scripts/vm/payload" "$run/share/payload"
 # tsc=unstable: QEMU's multi-threaded emulation sometimes dies in int3 while
 # the kernel flips the clock's static key on two processors at once. The long
 # stall limits are for emulation on a machine that has other work.
-# There is no second processor with --icount, and the TSC is what counts.
+# With --icount there is no second processor, and the TSC is what counts. There
+# the scheduler must not put off a switch: it takes no look at the clock after a
+# wake-up that asks for one, and what the task runs until it gives way is lost
+# from its CPU time.
 tsc=unstable
-[ -z "$icount" ] || tsc=reliable
+[ -z "$icount" ] || tsc="reliable preempt=full"
 params="console=ttyS0 loglevel=5 panic=-1 oops=panic tsc=$tsc mitigations=off"
 params+=" no_timer_check rcupdate.rcu_cpu_stall_timeout=150 watchdog_thresh=60"
 [ -z "$gdb" ] || params+=" nokaslr"
