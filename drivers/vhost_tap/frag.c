@@ -77,6 +77,7 @@ static bool vtap_frag_renew(struct vtap_frag_chunk *chunk)
 	vtap_frag_release(chunk);
 	page_ref_add(page, VTAP_FRAG_BIAS - 1);
 	chunk->page = page;
+	chunk->addr = page_address(page);
 	chunk->size = PAGE_SIZE << order;
 	chunk->bias = VTAP_FRAG_BIAS;
 	return true;
@@ -87,7 +88,7 @@ static bool vtap_frag_renew(struct vtap_frag_chunk *chunk)
  * the front, so that as few chunks as possible are in use and these stay in
  * the cache.
  */
-static struct vtap_frag_chunk *vtap_frag_next(struct vtap_frag_pool *pool)
+struct vtap_frag_chunk *vtap_frag_next(struct vtap_frag_pool *pool)
 {
 	struct vtap_frag_chunk *chunk;
 	u32 i, place = VTAP_FRAG_CHUNKS;
@@ -123,28 +124,6 @@ found:
 void vtap_frag_init(struct vtap_frag_pool *pool)
 {
 	memset(pool, 0, sizeof(*pool));
-}
-
-void *vtap_frag_alloc(struct vtap_frag_pool *pool, u32 size)
-{
-	struct vtap_frag_chunk *chunk = &pool->chunk[pool->cur];
-	void *buf;
-
-	if (pool->offset + size > chunk->size) {
-		chunk = vtap_frag_next(pool);
-		if (unlikely(!chunk))
-			return NULL;
-	}
-	buf = page_address(chunk->page) + pool->offset;
-	pool->offset += size;
-	chunk->bias--;
-	return buf;
-}
-
-void vtap_frag_undo(struct vtap_frag_pool *pool, u32 size)
-{
-	pool->offset -= size;
-	pool->chunk[pool->cur].bias++;
 }
 
 void vtap_frag_destroy(struct vtap_frag_pool *pool)

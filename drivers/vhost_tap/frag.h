@@ -8,6 +8,7 @@
 #ifndef VTAP_FRAG_H
 #define VTAP_FRAG_H
 
+#include <linux/gfp.h>
 #include <linux/types.h>
 
 struct page;
@@ -18,12 +19,14 @@ struct page;
 /**
  * struct vtap_frag_chunk - one (compound) page cut into fragments
  * @page: NULL until used first
+ * @addr: where it is
  * @size: its bytes; 0 without a page
  * @bias: references of ours not yet handed out with fragments; at least 1
  *	with a page
  */
 struct vtap_frag_chunk {
 	struct page *page;
+	void *addr;
 	u32 size;
 	u32 bias;
 };
@@ -48,6 +51,14 @@ struct vtap_frag_pool {
 void vtap_frag_init(struct vtap_frag_pool *pool);
 
 /**
+ * vtap_frag_next() - the chunk to cut after the current one is used up
+ * @pool: the pool
+ *
+ * Return: it, or NULL without memory. For vtap_frag_alloc().
+ */
+struct vtap_frag_chunk *vtap_frag_next(struct vtap_frag_pool *pool);
+
+/**
  * vtap_frag_alloc() - a buffer of @size bytes, not cleared
  * @size: a multiple of SMP_CACHE_BYTES, at most PAGE_SIZE; the buffer is
  *	aligned to SMP_CACHE_BYTES then
@@ -59,10 +70,30 @@ void vtap_frag_init(struct vtap_frag_pool *pool);
  *
  * Return: the buffer, or NULL.
  */
-void *vtap_frag_alloc(struct vtap_frag_pool *pool, u32 size);
+static inline void *vtap_frag_alloc(struct vtap_frag_pool *pool, u32 size)
+{
+	struct vtap_frag_chunk *chunk = &pool->chunk[pool->cur];
+	void *buf;
 
-/** vtap_frag_undo() - take back the fragment allocated last, unused */
-void vtap_frag_undo(struct vtap_frag_pool *pool, u32 size);
+	if (unlikely(pool->offset + size > chunk->size)) {
+		chunk = vtap_frag_next(pool);
+		if (unlikely(!chunk))
+			return NULL;
+	}
+	buf = chunk->addr + pool->offset;
+	pool->offset += size;
+	chunk->bias--;
+	return buf;
+}
+
+/**
+ * vtap_frag_free() - free a buffer that nobody else got to see
+ * @buf: what vtap_frag_alloc() has returned
+ */
+static inline void vtap_frag_free(void *buf)
+{
+	page_frag_free(buf);
+}
 
 /** vtap_frag_destroy() - drop our references; fragments in flight live on */
 void vtap_frag_destroy(struct vtap_frag_pool *pool);

@@ -263,12 +263,9 @@ u32 vtap_sock_pad(const struct vtap_sock *s, u32 hlen)
 	return SKB_DATA_ALIGN(NET_IP_ALIGN + NET_SKB_PAD + headroom + hlen);
 }
 
-struct virtio_net_hdr *vtap_sock_prepare(struct xdp_buff *xdp, void *buf, u32 buflen,
-					 u32 pad, u32 len)
+struct virtio_net_hdr *vtap_sock_hdr(struct xdp_buff *xdp)
 {
-	xdp_init_buff(xdp, buflen, NULL);
-	xdp_prepare_buff(xdp, buf, pad, len, true);
-	return vtap_compat_tun_hdr(xdp, buflen);
+	return vtap_compat_tun_hdr(xdp, xdp->frame_sz);
 }
 
 int vtap_sock_send_batch(struct vtap_sock *s, struct xdp_buff *xdp, unsigned int n)

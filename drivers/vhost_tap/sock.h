@@ -136,17 +136,26 @@ static inline u32 vtap_sock_buflen(u32 pad, u32 len)
 }
 
 /**
- * vtap_sock_prepare() - make one frame, copied into a buffer, ready for a batch
+ * vtap_sock_prepare() - where a frame of a batch stands
  * @xdp: filled in
  * @buf: start of the buffer
  * @buflen: its size (vtap_sock_buflen())
  * @pad: where the frame begins in it (vtap_sock_pad())
  * @len: bytes of the frame
- * Return: where the socket looks for the frame's virtio-net header, to be
- * filled in by the caller: a place in front of what @pad leaves for @hlen.
  */
-struct virtio_net_hdr *vtap_sock_prepare(struct xdp_buff *xdp, void *buf, u32 buflen,
-					 u32 pad, u32 len);
+static inline void vtap_sock_prepare(struct xdp_buff *xdp, void *buf, u32 buflen, u32 pad,
+				     u32 len)
+{
+	xdp_init_buff(xdp, buflen, NULL);
+	xdp_prepare_buff(xdp, buf, pad, len, true);
+}
+
+/**
+ * vtap_sock_hdr() - where the socket looks for a frame's virtio-net header
+ * @xdp: prepared frame
+ * Return: a place in front of what vtap_sock_pad() leaves, to be filled in.
+ */
+struct virtio_net_hdr *vtap_sock_hdr(struct xdp_buff *xdp);
 
 /**
  * vtap_sock_send_batch() - hand @n prepared frames over in one sendmsg (TUN_MSG_PTR)

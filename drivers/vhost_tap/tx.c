@@ -4,11 +4,11 @@
  * socket. Touches guest memory through guest.h and through the iov_iter of a
  * frame that goes alone; rings through ring.h; sockets through sock.h.
  *
- * A run takes chains in batches. Each frame that fits a page, with its headroom
- * and the skb_shared_info that an skb around it needs, is copied once, header and
- * payload in one go, into a recycled buffer (frag.c); all of a batch goes to
- * the socket with one sendmsg(). Any other frame first flushes the ones before
- * it, then goes alone, straight from guest memory.
+ * A run takes chains in batches. Frames that fit a page each, with headroom and
+ * the skb_shared_info that an skb around it needs, go together: all get a
+ * recycled buffer (frag.c), all are copied once, header and payload in one go,
+ * all have their headers checked, and go to the socket with one sendmsg(). Any
+ * other frame goes alone, straight from guest memory, in its turn.
  *
  * The header of a frame is checked in our copy (I7). For a frame that goes alone
  * there is none: the socket reads the header, and checks what it has read.
@@ -101,55 +101,119 @@ static bool vtap_tx_check_hdr(const struct vtap_vq *vq, struct virtio_net_hdr *h
 }
 
 /*
- * Copy a frame into a buffer and put it into the batch. @len: its bytes
- * without header, @buflen: of the buffer.
+ * First stage: which of the chains from @i up to @n can go to the socket together?
+ * Each of them gets a buffer and its place in vq->xdp[], and counts.
  *
- * Return: 0, -EINVAL (impossible header), -ENOMEM, -EFAULT.
+ * Return: how many.
  */
-static int vtap_tx_copy(struct vtap_tx *tx, const struct vtap_chain *chain, u32 len,
-			u32 buflen)
+static u32 vtap_tx_claim(struct vtap_tx *tx, u32 i, u32 n)
 {
 	struct vtap_vq *vq = tx->vq;
-	const struct iovec *seg = &vq->ring.seg[chain->seg];
-	const struct iovec *end = seg + chain->nsegs;
-	struct virtio_net_hdr *hdr;
-	void *buf, *head, *dst;
-	int err;
+	const struct vtap_chain *chain = vtap_ring_chain(&vq->ring, i);
+	struct xdp_buff *xdp = vq->xdp;
+	u32 len, buflen;
+	void *buf;
 
-	buf = vtap_frag_alloc(&vq->dev->frags, buflen);
-	if (unlikely(!buf))
-		return -ENOMEM;
-
-	/* Header and frame, wherever the guest has cut them. */
-	head = buf + tx->pad - vq->hlen;
-	for (dst = head; seg < end; seg++) {
-		if (unlikely(vtap_guest_copy_in(dst, seg->iov_base, seg->iov_len))) {
-			err = -EFAULT;
-			goto err_undo;
-		}
-		dst += seg->iov_len;
+	for (; i < n && tx->bytes < VTAP_BUDGET_BYTES; i++, chain++, xdp++) {
+		if (unlikely(chain->len < vq->hlen + ETH_HLEN || chain->len > PAGE_SIZE))
+			break;
+		len = chain->len - vq->hlen;
+		buflen = vtap_sock_buflen(tx->pad, len);
+		if (unlikely(buflen > PAGE_SIZE))
+			break;
+		buf = vtap_frag_alloc(&vq->dev->frags, buflen);
+		if (unlikely(!buf))
+			break;
+		vtap_sock_prepare(xdp, buf, buflen, tx->pad, len);
+		tx->turns += 1 + (chain->slots >> VTAP_BUDGET_DESC_SHIFT);
+		tx->bytes += chain->len;
 	}
-
-	hdr = vtap_sock_prepare(&vq->xdp[tx->nxdp], buf, buflen, tx->pad, len);
-	if (vq->sock_hlen) {
-		memcpy(hdr, head, sizeof(*hdr));
-		if (unlikely(!vtap_tx_check_hdr(vq, hdr, len))) {
-			err = -EINVAL;
-			goto err_undo;
-		}
-	} else {
-		/* The guest's header is for us, and we offer no offloads. */
-		memset(hdr, 0, sizeof(*hdr));
-	}
-	tx->nxdp++;
-	return 0;
-
-err_undo:
-	vtap_frag_undo(&vq->dev->frags, buflen);
-	return err;
+	return xdp - vq->xdp;
 }
 
-/* Hand over what waits in the batch; taken or not, nothing waits afterwards. */
+/*
+ * Second stage: copy the @n frames from chain @i on, each with its header in
+ * front, wherever the guest has cut them. Small ones share a window.
+ *
+ * Return: how many; less than @n if the next one is where nothing can be read.
+ */
+static u32 vtap_tx_copy(struct vtap_tx *tx, u32 i, u32 n)
+{
+	struct vtap_vq *vq = tx->vq;
+	const struct vtap_chain *chain = vtap_ring_chain(&vq->ring, i);
+	const struct iovec *seg = &vq->ring.seg[chain->seg];
+	const struct xdp_buff *xdp = vq->xdp;
+	const struct iovec *end;
+	bool large = false;
+	void *dst;
+	u32 k;
+
+	if (unlikely(!vtap_guest_read_begin(seg->iov_base, seg->iov_len)))
+		return 0;
+	/* The segments of chains that follow each other do so, too. */
+	for (k = 0; k < n; k++) {
+		end = seg + chain[k].nsegs;
+		if (chain[k].len > VTAP_GUEST_SMALL) {
+			large = true;
+			seg = end;
+			continue;
+		}
+		dst = xdp[k].data - vq->hlen;
+		for (; seg < end; seg++) {
+			vtap_guest_get_bytes(dst, seg->iov_base, seg->iov_len, fault);
+			dst += seg->iov_len;
+		}
+	}
+fault:
+	vtap_guest_read_end();
+
+	n = k;
+	for (k = 0; large && k < n; k++) {
+		if (chain[k].len <= VTAP_GUEST_SMALL)
+			continue;
+		dst = xdp[k].data - vq->hlen;
+		seg = &vq->ring.seg[chain[k].seg];
+		for (end = seg + chain[k].nsegs; seg < end; seg++) {
+			if (unlikely(vtap_guest_read(dst, seg->iov_base, seg->iov_len)))
+				return k;
+			dst += seg->iov_len;
+		}
+	}
+	return n;
+}
+
+/*
+ * Third stage: give the socket the header of each of the @n frames. Those with
+ * an impossible one leave the batch.
+ */
+static void vtap_tx_headers(struct vtap_tx *tx, u32 n)
+{
+	struct vtap_vq *vq = tx->vq;
+	struct xdp_buff *xdp = vq->xdp;
+	u32 k, len;
+
+	for (k = 0; k < n; k++) {
+		struct virtio_net_hdr *hdr = vtap_sock_hdr(&xdp[k]);
+
+		if (!vq->sock_hlen) {
+			/* The guest's header is for us, and we offer no offloads. */
+			memset(hdr, 0, sizeof(*hdr));
+		} else {
+			memcpy(hdr, xdp[k].data - vq->hlen, sizeof(*hdr));
+			len = xdp[k].data_end - xdp[k].data;
+			if (unlikely(!vtap_tx_check_hdr(vq, hdr, len))) {
+				vtap_tx_drop(vq, VHOST_TAP_DROP_OFFLOAD, len);
+				vtap_frag_free(xdp[k].data_hard_start);
+				continue;
+			}
+		}
+		if (unlikely(tx->nxdp != k))
+			xdp[tx->nxdp] = xdp[k];
+		tx->nxdp++;
+	}
+}
+
+/* Hand over the batch; taken or not, nothing waits afterwards. */
 static void vtap_tx_flush(struct vtap_tx *tx)
 {
 	struct vtap_vq *vq = tx->vq;
@@ -172,6 +236,30 @@ static void vtap_tx_flush(struct vtap_tx *tx)
 	/* None of them was looked at. */
 	for (i = 0; i < n; i++)
 		vtap_tx_drop(vq, VHOST_TAP_DROP_SOCKET, xdp[i].data_end - xdp[i].data);
+}
+
+/*
+ * Send as many of the chains from @i up to @n as can go together.
+ *
+ * Return: how many can be completed. *@err is set to -EFAULT if it is for that
+ * that there are not more.
+ */
+static u32 vtap_tx_group(struct vtap_tx *tx, u32 i, u32 n, int *err)
+{
+	struct xdp_buff *xdp = tx->vq->xdp;
+	u32 claimed, copied, k;
+
+	claimed = vtap_tx_claim(tx, i, n);
+	if (!claimed)
+		return 0;
+	copied = vtap_tx_copy(tx, i, claimed);
+	vtap_tx_headers(tx, copied);
+	for (k = copied; unlikely(k < claimed); k++) {
+		vtap_frag_free(xdp[k].data_hard_start);
+		*err = -EFAULT;
+	}
+	vtap_tx_flush(tx);
+	return copied;
 }
 
 /*
@@ -224,17 +312,18 @@ static int vtap_tx_single(struct vtap_tx *tx, const struct vtap_chain *chain, u3
 }
 
 /*
- * Deal with one chain.
+ * Deal with one chain that cannot go together with others.
  *
- * Return: 0 if it can be completed (once the batch is flushed), or the error
- * for which it must be given back: -EAGAIN, -ENOBUFS, -EFAULT.
+ * Return: 0 if it can be completed, or the error for which it must be given
+ * back: -EAGAIN, -ENOBUFS, -EFAULT.
  */
-static int vtap_tx_frame(struct vtap_tx *tx, struct vtap_chain *chain)
+static int vtap_tx_frame(struct vtap_tx *tx, const struct vtap_chain *chain)
 {
 	struct vtap_vq *vq = tx->vq;
-	u32 len, buflen;
+	u32 len;
 
-	chain->written = 0;
+	tx->turns += 1 + (chain->slots >> VTAP_BUDGET_DESC_SHIFT);
+	tx->bytes += min_t(u32, chain->len, VTAP_BUDGET_BYTES);
 	/*
 	 * No frame without a whole Ethernet header enters the stack: it trusts
 	 * that somebody has looked.
@@ -250,22 +339,6 @@ static int vtap_tx_frame(struct vtap_tx *tx, struct vtap_chain *chain)
 		return 0;
 	}
 
-	buflen = vtap_sock_buflen(tx->pad, len);
-	if (tx->batch && buflen <= PAGE_SIZE) {
-		switch (vtap_tx_copy(tx, chain, len, buflen)) {
-		case 0:
-			return 0;
-		case -EINVAL:
-			vtap_tx_drop(vq, VHOST_TAP_DROP_OFFLOAD, len);
-			return 0;
-		case -EFAULT:
-			return -EFAULT;
-		}
-		/* No memory for a buffer; the socket may know where to get some. */
-	}
-
-	/* Frames stay in order. */
-	vtap_tx_flush(tx);
 	return vtap_tx_single(tx, chain, len);
 }
 
@@ -278,23 +351,20 @@ static int vtap_tx_batch(struct vtap_tx *tx, u32 n)
 {
 	struct vtap_vq *vq = tx->vq;
 	struct vtap_ring *ring = &vq->ring;
+	u32 i, done;
 	int err = 0;
-	u32 i;
 
 	/* Both can change while we run. */
 	tx->batch = vtap_sock_can_batch(vq->sock);
 	tx->pad = vtap_sock_pad(vq->sock, vq->hlen);
 
-	for (i = 0; i < n && tx->bytes < VTAP_BUDGET_BYTES; i++) {
-		struct vtap_chain *chain = vtap_ring_chain(ring, i);
-
-		err = vtap_tx_frame(tx, chain);
-		if (unlikely(err))
-			break;
-		tx->turns += 1 + (chain->slots >> VTAP_BUDGET_DESC_SHIFT);
-		tx->bytes += min_t(u32, chain->len, VTAP_BUDGET_BYTES);
+	for (i = 0; i < n && tx->bytes < VTAP_BUDGET_BYTES && !err; i += done) {
+		done = tx->batch ? vtap_tx_group(tx, i, n, &err) : 0;
+		if (!done && !err) {
+			err = vtap_tx_frame(tx, vtap_ring_chain(ring, i));
+			done = !err;
+		}
 	}
-	vtap_tx_flush(tx);
 
 	/* I2: what was not dealt with is given back, all else completed. */
 	vtap_ring_unfetch(ring, n - i);
