@@ -47,6 +47,9 @@ static int __init vtap_init(void)
 	vtap_misc.minor = strcmp(vtap_devname, VTAP_NODE) ?
 			  MISC_DYNAMIC_MINOR : VHOST_NET_MINOR;
 
+	err = vtap_direct_init();
+	if (err)
+		goto err_direct;
 	err = vtap_netlink_init();
 	if (err)
 		goto err_netlink;
@@ -66,6 +69,8 @@ static int __init vtap_init(void)
 err_misc:
 	vtap_netlink_exit();
 err_netlink:
+	vtap_direct_exit();
+err_direct:
 	return err;
 }
 module_init(vtap_init);
@@ -74,6 +79,7 @@ static void __exit vtap_exit(void)
 {
 	misc_deregister(&vtap_misc);
 	vtap_netlink_exit();
+	vtap_direct_exit();
 }
 module_exit(vtap_exit);
 

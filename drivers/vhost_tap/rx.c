@@ -22,6 +22,9 @@
 
 #include "dev.h"
 
+/* Frames copied in one go; their headers are on the stack meanwhile. */
+#define VTAP_RX_BURST	16
+
 /**
  * struct vtap_rx - a run
  * @vq: the queue
@@ -127,7 +130,8 @@ static void vtap_rx_fetch_broken(struct vtap_rx *rx)
 /*
  * Make the next frame the one at hand. It stays held.
  *
- * Return: false if there is none, or if publishing the ones before it failed.
+ * Return: false if there is none, or if publishing the ones before it failed. In
+ * the first case some may still have to be published.
  */
 static bool vtap_rx_next(struct vtap_rx *rx)
 {
@@ -142,8 +146,11 @@ static bool vtap_rx_next(struct vtap_rx *rx)
 	}
 
 	if (vq->held_head == vq->held_tail) {
-		/* A batch at most waits to be published, and not for another one. */
-		if (vtap_rx_publish(rx))
+		/*
+		 * A batch at most waits to be published. It does not wait for
+		 * frames to come, but those that are there already come along.
+		 */
+		if (rx->frames >= VTAP_BATCH && vtap_rx_publish(rx))
 			return false;
 		vq->held_head = 0;
 		vq->held_tail = vtap_sock_dequeue(vq->sock, vq->held, VTAP_BATCH);
@@ -303,22 +310,80 @@ static int vtap_rx_reserve(struct vtap_rx *rx)
 	}
 }
 
+/* Where in a row of segments the next byte goes. */
+struct vtap_rx_place {
+	const struct iovec *seg;
+	size_t offset;
+};
+
+/* Write @len bytes there, wherever the guest has cut its buffers: 0 or -EFAULT. */
+static int vtap_rx_write(struct vtap_rx_place *to, const void *src, size_t len)
+{
+	while (len) {
+		size_t n = min(len, to->seg->iov_len - to->offset);
+
+		if (unlikely(vtap_guest_write(to->seg->iov_base + to->offset, src, n)))
+			return -EFAULT;
+		src += n;
+		len -= n;
+		to->offset += n;
+		if (to->offset == to->seg->iov_len) {
+			to->seg++;
+			to->offset = 0;
+		}
+	}
+	return 0;
+}
+
 /*
  * The guest's header says how many chains the frame takes, if it has a place
- * for that, wherever the guest has cut it.
+ * for that.
  */
 static int vtap_rx_put_num_buffers(struct vtap_rx *rx, const struct iovec *seg, u32 n)
 {
-	const size_t offset = offsetof(struct virtio_net_hdr_mrg_rxbuf, num_buffers);
 	__virtio16 num = __cpu_to_virtio16(rx->vq->ring.le, n);
-	struct iov_iter iter;
+	struct vtap_rx_place to = {
+		.seg = seg,
+		.offset = offsetof(struct virtio_net_hdr_mrg_rxbuf, num_buffers),
+	};
 
-	if (likely(seg->iov_len >= offset + sizeof(num)))
-		return vtap_guest_copy_out(seg->iov_base + offset, &num, sizeof(num));
+	while (to.offset >= to.seg->iov_len) {
+		to.offset -= to.seg->iov_len;
+		to.seg++;
+	}
+	return vtap_rx_write(&to, &num, sizeof(num));
+}
 
-	iov_iter_init(&iter, ITER_DEST, seg, rx->nsegs, offset + sizeof(num));
-	iov_iter_advance(&iter, offset);
-	return copy_to_iter(&num, sizeof(num), &iter) == sizeof(num) ? 0 : -EFAULT;
+/*
+ * Copy the frame at hand, which needs no socket, into the @n chains from @seg
+ * on.
+ *
+ * Return: 0, -EINVAL if it does need one, -EFAULT.
+ */
+static int vtap_rx_copy_skb(struct vtap_rx *rx, const struct iovec *seg, u32 n)
+{
+	const struct sk_buff *skb = rx->frame;
+	struct virtio_net_hdr_mrg_rxbuf hdr;
+	struct vtap_vq *vq = rx->vq;
+	struct vtap_rx_place to = { .seg = seg };
+	u32 i;
+
+	if (virtio_net_hdr_from_skb(skb, &hdr.hdr, vq->ring.le, true, 0))
+		return -EINVAL;
+	hdr.num_buffers = __cpu_to_virtio16(vq->ring.le, n);
+	if (vtap_rx_write(&to, &hdr, vq->hlen) ||
+	    vtap_rx_write(&to, skb->data, skb_headlen(skb)))
+		return -EFAULT;
+	for (i = 0; i < skb_shinfo(skb)->nr_frags; i++) {
+		const skb_frag_t *frag = &skb_shinfo(skb)->frags[i];
+
+		/* Not everything that a fragment can be is a page. */
+		if (unlikely(!skb_frag_page(frag)))
+			return -EINVAL;
+		if (vtap_rx_write(&to, skb_frag_address(frag), skb_frag_size(frag)))
+			return -EFAULT;
+	}
+	return 0;
 }
 
 /*
@@ -345,17 +410,29 @@ static void vtap_rx_consume(struct vtap_rx *rx, u32 n)
 	struct iov_iter iter;
 	int len;
 
+	/* I1: it has its chains, so it may go. */
+	if (vq->sock_hlen && rx->frame && vtap_sock_direct(vq->sock, &rx->frame, 1)) {
+		len = vtap_rx_copy_skb(rx, seg, n);
+		if (unlikely(len == -EFAULT))
+			goto fault;
+		if (likely(!len)) {
+			vtap_direct_consume(&vq->sock->direct, &rx->frame, 1, rx->len);
+			vtap_rx_take(rx);
+			goto done;
+		}
+	}
+
 	iov_iter_init(&iter, ITER_DEST, seg, rx->nsegs, left);
 	if (!vq->sock_hlen) {
 		struct virtio_net_hdr_mrg_rxbuf hdr = {
 			.num_buffers = __cpu_to_virtio16(ring->le, n),
 		};
+		struct vtap_rx_place to = { .seg = seg };
 
-		if (copy_to_iter(&hdr, vq->hlen, &iter) != vq->hlen)
+		if (vtap_rx_write(&to, &hdr, vq->hlen))
 			goto fault;
+		iov_iter_advance(&iter, vq->hlen);
 	}
-
-	/* I1: it has its chains, so it may go. */
 	vtap_rx_take(rx);
 	len = vtap_sock_recv(vq->sock, rx->frame, &iter, rx->len + vq->sock_hlen);
 	if (unlikely(len != rx->len + vq->sock_hlen || iov_iter_count(&iter)))
@@ -364,6 +441,7 @@ static void vtap_rx_consume(struct vtap_rx *rx, u32 n)
 	    unlikely(vtap_rx_put_num_buffers(rx, seg, n)))
 		goto lost;
 
+done:
 	for (i = 0; i < n; i++) {
 		chain = vtap_ring_chain(ring, rx->filled + i);
 		chain->written = min(left, chain->len);
@@ -392,8 +470,115 @@ fault:
 }
 
 /*
- * The socket is empty, and all is published. Watch for a while if told so,
- * then have the socket wake us.
+ * Copy frames that need no socket, each with its header in front, into the chains
+ * behind the filled ones. Small ones share a window.
+ *
+ * Return: how many; less than @n if the next one is to be where nothing can be
+ * written.
+ */
+static u32 vtap_rx_copy(struct vtap_rx *rx, const struct virtio_net_hdr_mrg_rxbuf *hdr, u32 n)
+{
+	struct vtap_vq *vq = rx->vq;
+	const struct iovec *seg = &vq->ring.seg[vtap_ring_chain(&vq->ring, rx->filled)->seg];
+	void **skbs = vq->held + vq->held_head;
+	const struct sk_buff *skb;
+	bool large = false;
+	u32 k;
+
+	/* They are one segment each, and these follow each other. */
+	if (unlikely(!vtap_guest_write_begin(seg->iov_base, seg->iov_len)))
+		return 0;
+	for (k = 0; k < n; k++) {
+		skb = skbs[k];
+		vtap_guest_put_bytes(seg[k].iov_base, (const u8 *)&hdr[k], vq->hlen, fault);
+		if (skb->len <= VTAP_GUEST_SMALL)
+			vtap_guest_put_bytes(seg[k].iov_base + vq->hlen, skb->data, skb->len,
+					     fault);
+		else
+			large = true;
+	}
+fault:
+	vtap_guest_write_end();
+
+	n = k;
+	for (k = 0; large && k < n; k++) {
+		skb = skbs[k];
+		if (skb->len > VTAP_GUEST_SMALL &&
+		    unlikely(vtap_guest_write(seg[k].iov_base + vq->hlen, skb->data, skb->len)))
+			return k;
+	}
+	return n;
+}
+
+/*
+ * The common case, in stages: from the frame at hand on, those that need no socket
+ * and find a chain of one segment each.
+ *
+ * Return: how many were consumed; 0 leaves the frame at hand to who deals with
+ * all cases; -EPROTO (stopped, told).
+ */
+static int vtap_rx_burst(struct vtap_rx *rx)
+{
+	struct virtio_net_hdr_mrg_rxbuf hdr[VTAP_RX_BURST];
+	struct vtap_vq *vq = rx->vq;
+	struct vtap_ring *ring = &vq->ring;
+	void **skbs = vq->held + vq->held_head;
+	u32 n, i, ready, bytes = 0;
+	struct vtap_chain *chain;
+	int ret;
+
+	if (!rx->frame || !vq->sock_hlen)
+		return 0;
+	n = min(vq->held_tail - vq->held_head, (u32)VTAP_RX_BURST);
+	n = vtap_sock_direct(vq->sock, skbs, n);
+	ready = vtap_ring_outstanding(ring) - rx->filled;
+	if (ready < n) {
+		ret = vtap_ring_fetch(ring, vq->held_tail - vq->held_head - ready);
+		if (unlikely(ret < 0)) {
+			vtap_rx_fetch_broken(rx);
+			return ret;
+		}
+		if (ret)
+			trace_vhost_tap_fetch(vq->dev->id, vq->index, ret, ring->last_avail);
+		n = min_t(u32, n, ready + ret);
+	}
+
+	/* I1: each has its chain before any of them goes. */
+	for (i = 0; i < n && rx->bytes + bytes < VTAP_BUDGET_BYTES; i++) {
+		const struct sk_buff *skb = skbs[i];
+
+		chain = vtap_ring_chain(ring, rx->filled + i);
+		if (chain->nsegs != 1 || chain->len < vq->hlen + skb->len ||
+		    skb_is_nonlinear(skb) ||
+		    virtio_net_hdr_from_skb(skb, &hdr[i].hdr, ring->le, true, 0))
+			break;
+		hdr[i].num_buffers = __cpu_to_virtio16(ring->le, 1);
+		chain->written = vq->hlen + skb->len;
+		bytes += skb->len;
+	}
+	if (!i)
+		return 0;
+	n = vtap_rx_copy(rx, hdr, i);
+	while (unlikely(i > n))
+		bytes -= ((struct sk_buff *)skbs[--i])->len;
+	if (unlikely(!n))
+		return 0;
+
+	if (unlikely(vq->wait_since))
+		vtap_rx_wait_end(vq);
+	vtap_direct_consume(&vq->sock->direct, skbs, n, bytes);
+	vq->held_head += n;
+	rx->filled += n;
+	rx->frames += n;
+	rx->filled_bytes += bytes;
+	rx->turns += n;
+	rx->bytes += bytes;
+	return n;
+}
+
+/*
+ * The socket is empty. Publish what there is, watch for a while if told so, then
+ * have the socket wake us.
  *
  * Return: true if there is more to do.
  */
@@ -443,6 +628,11 @@ void vtap_rx_run(struct vtap_vq *vq)
 				break;
 			continue;
 		}
+		n = vtap_rx_burst(&rx);
+		if (likely(n > 0))
+			continue;
+		if (unlikely(n < 0))
+			break;
 		n = vtap_rx_reserve(&rx);
 		if (n == -EAGAIN || n == -EPROTO)
 			break;

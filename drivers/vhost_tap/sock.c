@@ -42,6 +42,7 @@ static int vtap_sock_resolve(struct vtap_sock *s)
 	sock = tun_get_socket(s->file);
 	if (!IS_ERR(sock)) {
 		s->ring = tun_get_tx_ring(s->file);
+		s->tun = true;
 	} else {
 		sock = tap_get_socket(s->file);
 		if (IS_ERR(sock))
@@ -75,6 +76,7 @@ struct vtap_sock *vtap_sock_get(int fd)
 	err = vtap_sock_resolve(s);
 	if (err)
 		goto err_fput;
+	vtap_direct_add(&s->direct);
 	return s;
 
 err_fput:
@@ -88,6 +90,7 @@ void vtap_sock_put(struct vtap_sock *s)
 {
 	if (!s)
 		return;
+	vtap_direct_del(&s->direct);
 	fput(s->file);
 	kfree(s);
 }
@@ -212,9 +215,24 @@ int vtap_sock_recv(struct vtap_sock *s, void *frame, struct iov_iter *iter, size
 	};
 	int ret;
 
+	if (s->tun && frame && !tun_is_xdp_frame(frame))
+		vtap_direct_learn(&s->direct, frame);
 	ret = s->sock->ops->recvmsg(s->sock, &msg, len, MSG_DONTWAIT | MSG_TRUNC);
 	*iter = msg.msg_iter;
+	s->direct.sound = ret == len;
 	return ret;
+}
+
+unsigned int vtap_sock_direct(struct vtap_sock *s, void **frames, unsigned int n)
+{
+	unsigned int i;
+
+	if (!s->direct.sound)
+		return 0;
+	for (i = 0; i < n && !tun_is_xdp_frame(frames[i]); i++)
+		if (!vtap_direct_skb(&s->direct, frames[i]))
+			break;
+	return i;
 }
 
 void vtap_sock_drop(struct vtap_sock *s, void *frame)
@@ -261,6 +279,18 @@ u32 vtap_sock_pad(const struct vtap_sock *s, u32 hlen)
 	u32 headroom = sock_flag(s->sock->sk, SOCK_XDP) ? XDP_PACKET_HEADROOM : 0;
 
 	return SKB_DATA_ALIGN(NET_IP_ALIGN + NET_SKB_PAD + headroom + hlen);
+}
+
+u32 vtap_sock_batch_max(const struct vtap_sock *s, u32 pad)
+{
+	/*
+	 * XDP programs are promised frames within a page. All else takes linear
+	 * skbs of 64 KiB, as netvsc receives them; but not more, since drivers
+	 * keep the length in 16 bits.
+	 */
+	if (sock_flag(s->sock->sk, SOCK_XDP))
+		return SKB_WITH_OVERHEAD(PAGE_SIZE) - pad;
+	return U16_MAX;
 }
 
 struct virtio_net_hdr *vtap_sock_hdr(struct xdp_buff *xdp)

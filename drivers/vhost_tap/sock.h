@@ -12,16 +12,22 @@
 #include <linux/virtio_net.h>
 #include <net/xdp.h>
 
+#include "direct.h"
+
 /**
  * struct vtap_sock - a backend, with the file it was resolved from
  * @sock: the socket
  * @file: the one reference that keeps all of it alive
  * @ring: where its frames to us wait; NULL for packet sockets
+ * @tun: it is a tun queue
+ * @direct: what may pass the socket by
  */
 struct vtap_sock {
 	struct socket *sock;
 	struct file *file;
 	struct ptr_ring *ring;
+	bool tun;
+	struct vtap_direct direct;
 };
 
 /* prototypes of sock.c */
@@ -95,9 +101,19 @@ bool vtap_sock_has_frames(struct vtap_sock *s);
  * @iter: guest segments; what is left in it afterwards was not written, also
  *	where the socket reports no error for that
  * @len: bytes expected, header included
- * Return: bytes the frame has (it may be more than @len), or -errno.
+ * Return: bytes the frame has (it may be more than @len), or -errno. If it is
+ * @len, others after it may not need the socket.
  */
 int vtap_sock_recv(struct vtap_sock *s, void *frame, struct iov_iter *iter, size_t len);
+
+/**
+ * vtap_sock_direct() - how many of these frames can be copied without the socket
+ * @frames: dequeued frames
+ * @n: how many
+ * Return: that many from the first on; they are skbs then, of which
+ * vtap_direct_skb() is true. They end in vtap_direct_consume().
+ */
+unsigned int vtap_sock_direct(struct vtap_sock *s, void **frames, unsigned int n);
 
 /**
  * vtap_sock_drop() - free a frame by its own type (skb or XDP frame)
@@ -128,6 +144,12 @@ int vtap_sock_send(struct vtap_sock *s, struct iov_iter *iter);
  * batch only.
  */
 u32 vtap_sock_pad(const struct vtap_sock *s, u32 hlen);
+
+/**
+ * vtap_sock_batch_max() - bytes of the longest frame that may go into a batch
+ * @pad: what vtap_sock_pad() says
+ */
+u32 vtap_sock_batch_max(const struct vtap_sock *s, u32 pad);
 
 /** vtap_sock_buflen() - size of the buffer for a frame of @len bytes; may be over PAGE_SIZE */
 static inline u32 vtap_sock_buflen(u32 pad, u32 len)

@@ -242,6 +242,25 @@ TEST_F(rx1, merged_buffers)
 	}
 }
 
+/* what the guest got is what the tap says that it has sent */
+TEST_F(rx1, counted_by_the_tap)
+{
+	struct guest_cfg c = { .features = F_MODERN };
+	struct tap_stats before, after;
+	uint64_t seq = 0;
+
+	START_GUEST(&self->g, &c);
+	ASSERT_EQ(0, tap_get_stats(&self->g.tap, &before));
+	/* of one piece, and of several */
+	ASSERT_EQ(0, rx_sweep(&self->g, self->b, 60, 259, 1, 32, &seq));
+	ASSERT_EQ(0, rx_sweep(&self->g, self->b, 4000, 60000, 2000, 8, &seq));
+	ASSERT_EQ(0, rx_sweep(&self->g, self->b, 60, 259, 1, 32, &seq));
+	ASSERT_TRUE(wait_until(!tap_get_stats(&self->g.tap, &after) &&
+			       after.tx_packets - before.tx_packets >= seq));
+	EXPECT_EQ(seq, after.tx_packets - before.tx_packets);
+	EXPECT_EQ(0, after.tx_dropped - before.tx_dropped);
+}
+
 TEST_F(rx1, any_base)
 {
 	static const uint16_t bases[] = { 0, 1, 255, 256, 0x7fff, 0x8000,

@@ -223,6 +223,42 @@ TEST_F(starve, detach_while_held)
 	EXPECT_EQ(-EAGAIN, guest_rx(&self->g, NULL, self->in, FRAME_MAX, 0));
 }
 
+/*
+ * The tap is deleted while frames from it are held: whatever becomes of them,
+ * nobody asks the device that they came from.
+ */
+TEST_F(starve, gone_while_held)
+{
+	struct guest_cfg c = starve_cfg(variant);
+	unsigned int round;
+
+	for (round = 0; round < 10; round++) {
+		START_GUEST(&self->g, &c);
+		self->sent = 0;
+		self->got = 0;
+		ASSERT_EQ(0, host_send(self, 200));
+		ASSERT_EQ(5, guest_rx_post(&self->g, 5));
+		ASSERT_EQ(0, guest_take(self, 5));
+		if (round & 1)
+			ASSERT_EQ(0, tap_delete(&self->g.tap));
+		ASSERT_EQ(0, guest_detach(&self->g));
+		if (!(round & 1))
+			ASSERT_EQ(0, tap_delete(&self->g.tap));
+		ASSERT_EQ(-EINVAL, guest_attach(&self->g, self->g.tap.fd));
+		guest_rx_fill(&self->g);
+		/* another tap is as good as the first */
+		ASSERT_EQ(0, guest_new_tap(&self->g));
+		ASSERT_EQ(0, guest_attach(&self->g, self->g.tap.fd));
+		ASSERT_EQ(0, host_send(self, 1));
+		do {
+			ASSERT_LE(0, guest_rx(&self->g, NULL, self->in,
+					      FRAME_MAX, WATCHDOG_MS));
+			guest_rx_fill(&self->g);
+		} while (frame_seq(self->in) != self->sent - 1);
+		guest_stop(&self->g);
+	}
+}
+
 static long settled(long *skbs)
 {
 	slab_settle();
