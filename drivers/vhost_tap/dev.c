@@ -63,7 +63,8 @@ int vtap_dev_open(struct inode *inode, struct file *file)
 	if (!dev)
 		return -ENOMEM;
 	mutex_init(&dev->lock);
-	vtap_frag_init(&dev->frags);
+	vtap_frag_init(&dev->frags, VTAP_FRAG_SMALL);
+	vtap_frag_init(&dev->large_frags, VTAP_FRAG_LARGE);
 	for (i = 0; i < VTAP_VQ_MAX; i++) {
 		vtap_vq_init(&dev->vq[i], dev, i);
 		vtap_vq_reset(&dev->vq[i]);
@@ -152,7 +153,7 @@ static void vtap_dev_stop(struct vtap_dev *dev)
 
 	vtap_dev_set_scratch(dev, NULL);
 	vtap_frag_destroy(&dev->frags);
-	vtap_frag_init(&dev->frags);
+	vtap_frag_destroy(&dev->large_frags);
 	kvfree(dev->mem);
 	dev->mem = NULL;
 	dev->features = 0;

@@ -119,6 +119,7 @@ struct vtap_scratch;
  * @log_call: SET_LOG_FD
  * @scratch: the arrays that both queues work in; NULL without an owner
  * @frags: TX buffers
+ * @large_frags: those for frames that do not fit a page
  * @vq: the pair
  */
 struct vtap_dev {
@@ -135,6 +136,7 @@ struct vtap_dev {
 	struct eventfd_ctx *log_call;
 	struct vtap_scratch *scratch;
 	struct vtap_frag_pool frags;
+	struct vtap_frag_pool large_frags;
 	struct vtap_vq vq[VTAP_VQ_MAX];
 };
 

@@ -16,7 +16,9 @@
  * The pool never waits for a chunk. If the stack holds on to all of them
  * (queued skbs, frames redirected by XDP), one is left to its holders, who free
  * it when they are done, and a new page takes its place. So the pool never grows
- * over VTAP_FRAG_CHUNKS chunks, however long its fragments live.
+ * over its number of chunks, however long its fragments live. A pool of large
+ * buffers has none to give then: it would have to clear more than the frame is
+ * long, and there is another way for such a frame.
  */
 #include <linux/align.h>
 #include <linux/bug.h>
@@ -29,7 +31,16 @@
 
 #include "frag.h"
 
-#define VTAP_FRAG_ORDER		get_order(SZ_32K)
+/* Of each kind: size of a chunk, and how many. */
+static const struct {
+	u32 size;
+	u32 chunks;
+} vtap_frag_kinds[] = {
+	/* 8 times 32 KiB are more than four batches of 64 bytes */
+	[VTAP_FRAG_SMALL] = { SZ_32K, VTAP_FRAG_CHUNKS },
+	/* one chunk is in the stack, the other one is being filled */
+	[VTAP_FRAG_LARGE] = { VTAP_FRAG_LARGE_MAX, 2 },
+};
 
 /* References taken at once, and how few of them are too few for one more round. */
 #define VTAP_FRAG_BIAS		65536U
@@ -59,15 +70,15 @@ static void vtap_frag_release(struct vtap_frag_chunk *chunk)
 }
 
 /* Put a new page into @chunk's place; a failure leaves the old one there. */
-static bool vtap_frag_renew(struct vtap_frag_chunk *chunk)
+static bool vtap_frag_renew(struct vtap_frag_chunk *chunk, enum vtap_frag_kind kind)
 {
 	const gfp_t gfp = GFP_KERNEL | __GFP_NOWARN | __GFP_NORETRY;
-	u32 order = VTAP_FRAG_ORDER;
+	u32 order = get_order(vtap_frag_kinds[kind].size);
 	struct page *page;
 
 	/* A large page saves time, but is not worth compacting memory for. */
 	page = alloc_pages((gfp & ~__GFP_DIRECT_RECLAIM) | __GFP_COMP, order);
-	if (!page) {
+	if (!page && kind == VTAP_FRAG_SMALL) {
 		order = 0;
 		page = alloc_page(gfp);
 	}
@@ -91,13 +102,13 @@ static bool vtap_frag_renew(struct vtap_frag_chunk *chunk)
 struct vtap_frag_chunk *vtap_frag_next(struct vtap_frag_pool *pool)
 {
 	struct vtap_frag_chunk *chunk;
-	u32 i, place = VTAP_FRAG_CHUNKS;
+	const u32 chunks = vtap_frag_kinds[pool->kind].chunks;
+	u32 i, place = chunks;
 
 	/* What a chunk of the smallest fragments hands out must be covered. */
-	BUILD_BUG_ON((PAGE_SIZE << VTAP_FRAG_ORDER) / SMP_CACHE_BYTES >=
-		     VTAP_FRAG_BIAS_LOW);
+	BUILD_BUG_ON(VTAP_FRAG_LARGE_MAX / SMP_CACHE_BYTES >= VTAP_FRAG_BIAS_LOW);
 
-	for (i = 0; i < VTAP_FRAG_CHUNKS; i++) {
+	for (i = 0; i < chunks; i++) {
 		chunk = &pool->chunk[i];
 		if (vtap_frag_idle(chunk)) {
 			if (unlikely(chunk->bias < VTAP_FRAG_BIAS_LOW)) {
@@ -106,14 +117,16 @@ struct vtap_frag_chunk *vtap_frag_next(struct vtap_frag_pool *pool)
 			}
 			goto found;
 		}
-		if (!chunk->page && place == VTAP_FRAG_CHUNKS)
+		if (!chunk->page && place == chunks)
 			place = i;
 	}
 
 	/* None: take an empty place, or that of the chunk used longest ago. */
-	i = place < VTAP_FRAG_CHUNKS ? place : (pool->cur + 1) % VTAP_FRAG_CHUNKS;
+	if (place == chunks && pool->kind == VTAP_FRAG_LARGE)
+		return NULL;
+	i = place < chunks ? place : (pool->cur + 1) % chunks;
 	chunk = &pool->chunk[i];
-	if (!vtap_frag_renew(chunk))
+	if (!vtap_frag_renew(chunk, pool->kind))
 		return NULL;
 found:
 	pool->cur = i;
@@ -121,9 +134,10 @@ found:
 	return chunk;
 }
 
-void vtap_frag_init(struct vtap_frag_pool *pool)
+void vtap_frag_init(struct vtap_frag_pool *pool, enum vtap_frag_kind kind)
 {
 	memset(pool, 0, sizeof(*pool));
+	pool->kind = kind;
 }
 
 void vtap_frag_destroy(struct vtap_frag_pool *pool)
@@ -132,5 +146,5 @@ void vtap_frag_destroy(struct vtap_frag_pool *pool)
 
 	for (i = 0; i < VTAP_FRAG_CHUNKS; i++)
 		vtap_frag_release(&pool->chunk[i]);
-	vtap_frag_init(pool);
+	vtap_frag_init(pool, pool->kind);
 }

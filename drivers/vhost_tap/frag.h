@@ -9,12 +9,19 @@
 #define VTAP_FRAG_H
 
 #include <linux/gfp.h>
+#include <linux/sizes.h>
 #include <linux/types.h>
 
 struct page;
 
-/* Chunks a pool keeps; with 32 KiB each, more than four batches of 64 bytes. */
+/* Chunks of a pool at most. */
 #define VTAP_FRAG_CHUNKS	8
+
+/* The two kinds of pools. */
+enum vtap_frag_kind {
+	VTAP_FRAG_SMALL,	/* buffers of a page at most: 8 chunks of 32 KiB */
+	VTAP_FRAG_LARGE,	/* all others: 2 chunks of 128 KiB */
+};
 
 /**
  * struct vtap_frag_chunk - one (compound) page cut into fragments
@@ -36,6 +43,7 @@ struct vtap_frag_chunk {
  * @chunk: all of them
  * @cur: the chunk being cut
  * @offset: bytes of it already handed out
+ * @kind: which of the two kinds it is
  *
  * Used by the device's TX queue alone, under that queue's mutex.
  */
@@ -43,12 +51,13 @@ struct vtap_frag_pool {
 	struct vtap_frag_chunk chunk[VTAP_FRAG_CHUNKS];
 	u32 cur;
 	u32 offset;
+	enum vtap_frag_kind kind;
 };
 
 /* prototypes of frag.c */
 
 /** vtap_frag_init() - an empty pool; pages come with the first frames */
-void vtap_frag_init(struct vtap_frag_pool *pool);
+void vtap_frag_init(struct vtap_frag_pool *pool, enum vtap_frag_kind kind);
 
 /**
  * vtap_frag_next() - the chunk to cut after the current one is used up
@@ -58,17 +67,22 @@ void vtap_frag_init(struct vtap_frag_pool *pool);
  */
 struct vtap_frag_chunk *vtap_frag_next(struct vtap_frag_pool *pool);
 
+/* The largest buffer. */
+#define VTAP_FRAG_LARGE_MAX	SZ_128K
+
 /**
  * vtap_frag_alloc() - a buffer of @size bytes, not cleared
- * @size: a multiple of SMP_CACHE_BYTES, at most PAGE_SIZE; the buffer is
- *	aligned to SMP_CACHE_BYTES then
+ * @size: a multiple of SMP_CACHE_BYTES, at most PAGE_SIZE or, if the pool is of
+ *	large ones, VTAP_FRAG_LARGE_MAX; the buffer is aligned to
+ *	SMP_CACHE_BYTES then
  *
  * It carries one reference of its page: who frees it does so with
  * page_frag_free(), put_page() of its head page, or by freeing the skb built
  * around it. May sleep. Asks for memory without insisting: a large page only
  * if there is one, a small one after one try to reclaim.
  *
- * Return: the buffer, or NULL.
+ * Return: the buffer, or NULL. A pool of large ones also has none while all that
+ * it has are in use.
  */
 static inline void *vtap_frag_alloc(struct vtap_frag_pool *pool, u32 size)
 {

@@ -4,11 +4,11 @@
  * socket. Touches guest memory through guest.h and through the iov_iter of a
  * frame that goes alone; rings through ring.h; sockets through sock.h.
  *
- * A run takes chains in batches. Frames that fit a page each, with headroom and
- * the skb_shared_info that an skb around it needs, go together: all get a
- * recycled buffer (frag.c), all are copied once, header and payload in one go,
- * all have their headers checked, and go to the socket with one sendmsg(). Any
- * other frame goes alone, straight from guest memory, in its turn.
+ * A run takes chains in batches. Frames go together as long as there are recycled
+ * buffers for them (frag.c), with headroom and the skb_shared_info that an skb
+ * around each needs: all are copied once, header and payload in one go, all have
+ * their headers checked, and go to the socket with one sendmsg(). Any other frame
+ * goes alone, straight from guest memory, in its turn.
  *
  * The header of a frame is checked in our copy (I7). For a frame that goes alone
  * there is none: the socket reads the header, and checks what it has read.
@@ -34,6 +34,7 @@
  * @vq: the queue
  * @batch: the socket takes batches
  * @pad: bytes in front of a frame in a buffer
+ * @max: bytes of the longest frame for a batch
  * @nxdp: frames waiting in vq->xdp[]
  * @turns: chains looked at, whatever became of them, long ones more than
  *	once; for the budget
@@ -43,6 +44,7 @@ struct vtap_tx {
 	struct vtap_vq *vq;
 	bool batch;
 	u32 pad;
+	u32 max;
 	u32 nxdp;
 	u32 turns;
 	u32 bytes;
@@ -110,18 +112,18 @@ static u32 vtap_tx_claim(struct vtap_tx *tx, u32 i, u32 n)
 {
 	struct vtap_vq *vq = tx->vq;
 	const struct vtap_chain *chain = vtap_ring_chain(&vq->ring, i);
+	struct vtap_frag_pool *pool;
 	struct xdp_buff *xdp = vq->xdp;
 	u32 len, buflen;
 	void *buf;
 
 	for (; i < n && tx->bytes < VTAP_BUDGET_BYTES; i++, chain++, xdp++) {
-		if (unlikely(chain->len < vq->hlen + ETH_HLEN || chain->len > PAGE_SIZE))
-			break;
 		len = chain->len - vq->hlen;
-		buflen = vtap_sock_buflen(tx->pad, len);
-		if (unlikely(buflen > PAGE_SIZE))
+		if (unlikely(chain->len < vq->hlen + ETH_HLEN || len > tx->max))
 			break;
-		buf = vtap_frag_alloc(&vq->dev->frags, buflen);
+		buflen = vtap_sock_buflen(tx->pad, len);
+		pool = buflen <= PAGE_SIZE ? &vq->dev->frags : &vq->dev->large_frags;
+		buf = vtap_frag_alloc(pool, buflen);
 		if (unlikely(!buf))
 			break;
 		vtap_sock_prepare(xdp, buf, buflen, tx->pad, len);
@@ -357,6 +359,7 @@ static int vtap_tx_batch(struct vtap_tx *tx, u32 n)
 	/* Both can change while we run. */
 	tx->batch = vtap_sock_can_batch(vq->sock);
 	tx->pad = vtap_sock_pad(vq->sock, vq->hlen);
+	tx->max = vtap_sock_batch_max(vq->sock, tx->pad);
 
 	for (i = 0; i < n && tx->bytes < VTAP_BUDGET_BYTES && !err; i += done) {
 		done = tx->batch ? vtap_tx_group(tx, i, n, &err) : 0;
