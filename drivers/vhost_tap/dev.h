@@ -49,6 +49,8 @@ enum {
  * @sock_hlen: of these, what the socket reads or writes: @hlen or 0
  * @mergeable: VIRTIO_NET_F_MRG_RXBUF
  * @busyloop_timeout: microseconds; 0 is off
+ * @answer_ns: how long to watch without having been told so; 0 unless the other
+ *	queue had something to do soon after this one had nothing more
  * @log_addr: guest address of the used ring, for the dirty log
  * @log_used: SET_VRING_ADDR asked for writes to the used ring to be logged
  * @user_be: SET_VRING_ENDIAN: a legacy driver's ring is big-endian
@@ -80,6 +82,7 @@ struct vtap_vq {
 	bool log_used;
 	bool user_be;
 	u32 busyloop_timeout;
+	u32 answer_ns;
 	u64 log_addr;
 
 	struct file *kick;
@@ -121,6 +124,9 @@ struct vtap_scratch;
  * @frags: TX buffers
  * @large_frags: those for frames that do not fit a page
  * @vq: the pair
+ * @idle_vq: the queue that found nothing to do when the worker ran out of work;
+ *	the worker's own
+ * @idle_since: ktime_get_ns() at that time
  */
 struct vtap_dev {
 	struct mutex lock;	/* one ioctl at a time */
@@ -138,10 +144,13 @@ struct vtap_dev {
 	struct vtap_frag_pool frags;
 	struct vtap_frag_pool large_frags;
 	struct vtap_vq vq[VTAP_VQ_MAX];
+	struct vtap_vq *idle_vq;
+	u64 idle_since;
 };
 
 /* owned by main.c */
 extern unsigned short vtap_max_mem_regions;
+extern unsigned int vtap_idle_poll_us;
 extern char *vtap_devname;
 
 /* All open devices in the order of their ids, for netlink; owned by dev.c. */
@@ -271,8 +280,12 @@ void vtap_vq_signal(struct vtap_vq *vq);
 void vtap_vq_broken(struct vtap_vq *vq);
 
 /**
- * vtap_vq_busy_poll() - watch both rings and the socket for busyloop_timeout
+ * vtap_vq_busy_poll() - watch both rings and the socket for a while
  * @vq: the queue whose handler found nothing to do; its lock is held
+ *
+ * For busyloop_timeout if that is set; else for as long as an answer usually takes
+ * (vq.c), if that is short.
+ *
  * Return: true if there is something for @vq to look at again. Work found for
  * the other queue has been queued.
  */

@@ -588,7 +588,7 @@ static bool vtap_rx_idle(struct vtap_rx *rx)
 
 	if (vtap_rx_settle(rx))
 		return false;
-	if (vq->busyloop_timeout && vtap_vq_busy_poll(vq))
+	if (vtap_vq_busy_poll(vq))
 		return true;
 	/* I4: it looks at the socket once more itself, and queues us then. */
 	vtap_vq_watch_sock(vq);

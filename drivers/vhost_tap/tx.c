@@ -402,7 +402,7 @@ static bool vtap_tx_idle(struct vtap_vq *vq)
 {
 	int ret;
 
-	if (vq->busyloop_timeout && vtap_vq_busy_poll(vq))
+	if (vtap_vq_busy_poll(vq))
 		return true;
 
 	/* I4: what came before the driver saw our wish is found by looking again. */

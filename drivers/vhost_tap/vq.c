@@ -20,8 +20,50 @@
  */
 #define VTAP_BUSY_POLL_MAX_US	50000u
 
+/*
+ * Answers. A request goes out through one queue and its answer comes in through
+ * the other; in between the worker sleeps, and to wake it takes longer than many
+ * answers do. So if the other queue's work came soon after a queue had run out of
+ * its own, that queue watches for it the next time, up to idle_poll_us. It
+ * stops as soon as an answer took longer, or it was the same queue that had
+ * work again: a stream of frames in one direction is not worth watching for.
+ * An idle device never is.
+ */
+static void vtap_vq_answered(struct vtap_vq *vq)
+{
+	struct vtap_dev *dev = vq->dev;
+	struct vtap_vq *idle = dev->idle_vq;
+	u64 limit;
+
+	if (!idle)
+		return;
+	dev->idle_vq = NULL;
+	limit = min(READ_ONCE(vtap_idle_poll_us), VTAP_BUSY_POLL_MAX_US) * NSEC_PER_USEC;
+	if (idle != vq && ktime_get_ns() - dev->idle_since < limit)
+		idle->answer_ns = limit;
+	else
+		idle->answer_ns = 0;
+}
+
+/* @vq has nothing to do. Return: how long to watch, in nanoseconds. */
+static u64 vtap_vq_watch_ns(struct vtap_vq *vq, u64 now)
+{
+	struct vtap_dev *dev = vq->dev;
+
+	/* What the worker has to do already is no answer. */
+	if (!vtap_worker_has_work(dev)) {
+		dev->idle_vq = vq;
+		dev->idle_since = now;
+	}
+	if (vq->busyloop_timeout)
+		return mul_u32_u32(min(vq->busyloop_timeout, VTAP_BUSY_POLL_MAX_US),
+				   NSEC_PER_USEC);
+	return vq->answer_ns;
+}
+
 static void vtap_vq_run(struct vtap_vq *vq)
 {
+	vtap_vq_answered(vq);
 	if (vq->index == VTAP_VQ_RX)
 		vtap_rx_run(vq);
 	else
@@ -112,6 +154,7 @@ void vtap_vq_reset(struct vtap_vq *vq)
 	vq->log_used = false;
 	vq->user_be = vtap_vq_host_be();
 	vq->busyloop_timeout = 0;
+	vq->answer_ns = 0;
 	vq->call_due = false;
 	vq->stopped = false;
 	vq->wait_since = 0;
@@ -465,10 +508,12 @@ bool vtap_vq_busy_poll(struct vtap_vq *vq)
 {
 	struct vtap_vq *other = &vq->dev->vq[vq->index == VTAP_VQ_RX];
 	bool ours = false, theirs = false, rearm = false;
-	u64 end;
+	u64 now = ktime_get_ns();
+	u64 watch;
 
 	lockdep_assert_held(&vq->lock);
-	if (!vq->busyloop_timeout)
+	watch = vtap_vq_watch_ns(vq, now);
+	if (!watch)
 		return false;
 	/* Against the lock order if we are TX; who holds it has work anyway. */
 	if (!mutex_trylock(&other->lock))
@@ -481,15 +526,13 @@ bool vtap_vq_busy_poll(struct vtap_vq *vq)
 			theirs = true;
 	}
 
-	end = ktime_get_ns() +
-	      mul_u32_u32(min(vq->busyloop_timeout, VTAP_BUSY_POLL_MAX_US), NSEC_PER_USEC);
 	while (!theirs) {
 		ours = vtap_vq_ready(vq);
 		if (ours)
 			break;
 		theirs = other->sock && !other->stopped && vtap_vq_ready(other);
 		if (theirs || vtap_worker_has_work(vq->dev) || need_resched() ||
-		    ktime_get_ns() >= end)
+		    ktime_get_ns() - now >= watch)
 			break;
 		cpu_relax();
 	}
@@ -506,7 +549,9 @@ bool vtap_vq_busy_poll(struct vtap_vq *vq)
 		vtap_worker_queue(vq->dev, &other->again);
 	mutex_unlock(&other->lock);
 
-	if (ours)
+	if (ours) {
+		vq->dev->idle_vq = NULL;
 		vtap_stat_inc(&vq->stats.busypoll_hits);
+	}
 	return ours;
 }
