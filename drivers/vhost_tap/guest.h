@@ -61,60 +61,48 @@
  */
 #define VTAP_GUEST_SMALL	(VTAP_GUEST_UNALIGNED ? 256 : 0)
 
-/* One step of the two below: @op moves @type from @s to @d. */
-#define vtap_guest_step(op, type, d, s, len, label) \
-do { \
-	op(type, d, s, label); \
-	(d) += sizeof(type); \
-	(s) += sizeof(type); \
-	(len) -= sizeof(type); \
-} while (0)
+/*
+ * Copy few bytes inside a read window, each of them once (I7). False on a
+ * fault; the window is still to be closed.
+ */
+static __always_inline bool vtap_guest_get_bytes(u8 *dst, const u8 __user *src, size_t len)
+{
+	for (; len >= 4 * sizeof(u64); dst += 32, src += 32, len -= 32) {
+		vtap_guest_get(*(u64 *)dst, (const u64 __user *)src, fault);
+		vtap_guest_get(*(u64 *)(dst + 8), (const u64 __user *)(src + 8), fault);
+		vtap_guest_get(*(u64 *)(dst + 16), (const u64 __user *)(src + 16), fault);
+		vtap_guest_get(*(u64 *)(dst + 24), (const u64 __user *)(src + 24), fault);
+	}
+	for (; len >= sizeof(u64); dst += 8, src += 8, len -= 8)
+		vtap_guest_get(*(u64 *)dst, (const u64 __user *)src, fault);
+	for (; len >= sizeof(u16); dst += 2, src += 2, len -= 2)
+		vtap_guest_get(*(u16 *)dst, (const u16 __user *)src, fault);
+	for (; len; dst++, src++, len--)
+		vtap_guest_get(*dst, src, fault);
+	return true;
+fault:
+	return false;
+}
 
-#define vtap_guest_steps(op, d, s, len, label) \
-do { \
-	while ((len) >= 4 * sizeof(u64)) { \
-		vtap_guest_step(op, u64, d, s, len, label); \
-		vtap_guest_step(op, u64, d, s, len, label); \
-		vtap_guest_step(op, u64, d, s, len, label); \
-		vtap_guest_step(op, u64, d, s, len, label); \
-	} \
-	while ((len) >= sizeof(u64)) \
-		vtap_guest_step(op, u64, d, s, len, label); \
-	if ((len) >= sizeof(u32)) \
-		vtap_guest_step(op, u32, d, s, len, label); \
-	if ((len) >= sizeof(u16)) \
-		vtap_guest_step(op, u16, d, s, len, label); \
-	if (len) \
-		vtap_guest_step(op, u8, d, s, len, label); \
-} while (0)
-
-#define vtap_guest_step_get(type, d, s, label) \
-do { \
-	type _v; \
-	vtap_guest_get(_v, (const type __user *)(s), label); \
-	*(type *)(d) = _v; \
-} while (0)
-
-#define vtap_guest_step_put(type, d, s, label) \
-	vtap_guest_put(*(const type *)(s), (type __user *)(d), label)
-
-/* Copy few bytes inside a read window; each is read once (I7). */
-#define vtap_guest_get_bytes(dst, src, len, label) \
-do { \
-	u8 *_d = (dst); \
-	const u8 __user *_s = (src); \
-	size_t _len = (len); \
-	vtap_guest_steps(vtap_guest_step_get, _d, _s, _len, label); \
-} while (0)
-
-/* Copy few bytes inside a write window. */
-#define vtap_guest_put_bytes(dst, src, len, label) \
-do { \
-	u8 __user *_d = (dst); \
-	const u8 *_s = (src); \
-	size_t _len = (len); \
-	vtap_guest_steps(vtap_guest_step_put, _d, _s, _len, label); \
-} while (0)
+/* The counterpart in a write window. */
+static __always_inline bool vtap_guest_put_bytes(u8 __user *dst, const u8 *src, size_t len)
+{
+	for (; len >= 4 * sizeof(u64); dst += 32, src += 32, len -= 32) {
+		vtap_guest_put(*(const u64 *)src, (u64 __user *)dst, fault);
+		vtap_guest_put(*(const u64 *)(src + 8), (u64 __user *)(dst + 8), fault);
+		vtap_guest_put(*(const u64 *)(src + 16), (u64 __user *)(dst + 16), fault);
+		vtap_guest_put(*(const u64 *)(src + 24), (u64 __user *)(dst + 24), fault);
+	}
+	for (; len >= sizeof(u64); dst += 8, src += 8, len -= 8)
+		vtap_guest_put(*(const u64 *)src, (u64 __user *)dst, fault);
+	for (; len >= sizeof(u16); dst += 2, src += 2, len -= 2)
+		vtap_guest_put(*(const u16 *)src, (u16 __user *)dst, fault);
+	for (; len; dst++, src++, len--)
+		vtap_guest_put(*src, dst, fault);
+	return true;
+fault:
+	return false;
+}
 
 /**
  * vtap_guest_read() - copy bytes out of a region; outside a window

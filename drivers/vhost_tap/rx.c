@@ -490,14 +490,15 @@ static u32 vtap_rx_copy(struct vtap_rx *rx, const struct virtio_net_hdr_mrg_rxbu
 		return 0;
 	for (k = 0; k < n; k++) {
 		skb = skbs[k];
-		vtap_guest_put_bytes(seg[k].iov_base, (const u8 *)&hdr[k], vq->hlen, fault);
-		if (skb->len <= VTAP_GUEST_SMALL)
-			vtap_guest_put_bytes(seg[k].iov_base + vq->hlen, skb->data, skb->len,
-					     fault);
-		else
+		if (unlikely(!vtap_guest_put_bytes(seg[k].iov_base, (const u8 *)&hdr[k],
+						   vq->hlen)))
+			break;
+		if (skb->len > VTAP_GUEST_SMALL)
 			large = true;
+		else if (unlikely(!vtap_guest_put_bytes(seg[k].iov_base + vq->hlen, skb->data,
+							skb->len)))
+			break;
 	}
-fault:
 	vtap_guest_write_end();
 
 	n = k;

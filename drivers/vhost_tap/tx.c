@@ -162,7 +162,8 @@ static u32 vtap_tx_copy(struct vtap_tx *tx, u32 i, u32 n)
 		}
 		dst = xdp[k].data - vq->hlen;
 		for (; seg < end; seg++) {
-			vtap_guest_get_bytes(dst, seg->iov_base, seg->iov_len, fault);
+			if (unlikely(!vtap_guest_get_bytes(dst, seg->iov_base, seg->iov_len)))
+				goto fault;
 			dst += seg->iov_len;
 		}
 	}
@@ -243,8 +244,8 @@ static void vtap_tx_flush(struct vtap_tx *tx)
 /*
  * Send as many of the chains from @i up to @n as can go together.
  *
- * Return: how many can be completed. *@err is set to -EFAULT if it is for that
- * that there are not more.
+ * Return: how many can be completed. *@err is set to -EFAULT if a fault ended
+ * them.
  */
 static u32 vtap_tx_group(struct vtap_tx *tx, u32 i, u32 n, int *err)
 {
