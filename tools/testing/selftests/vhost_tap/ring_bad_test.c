@@ -422,6 +422,7 @@ static void fault_in_batch(struct __test_metadata *_metadata, struct bad *b,
 	uint64_t gpa = (b->g.mem.region[0].gpa + b->g.mem.region[0].size -
 			8192) & ~4095;
 	uint8_t *frame[GOOD];
+	uint64_t one = 1;
 	unsigned int i;
 	ssize_t n;
 
@@ -461,6 +462,8 @@ static void fault_in_batch(struct __test_metadata *_metadata, struct bad *b,
 	EXPECT_EQ(GOOD, READ_ONCE(b->r->used->idx));
 	for (i = 0; i < GOOD; i++)
 		EXPECT_TRUE(frame_check(frame[i], i, len));
+	/* seen, and put back for who looks next */
+	ASSERT_EQ(sizeof(one), write(b->r->err_fd, &one, sizeof(one)));
 	check_stopped(_metadata, b, queue, VHOST_TAP_A_RING_ERRORS_FAULT);
 }
 
