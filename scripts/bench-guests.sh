@@ -143,8 +143,9 @@ job()
 {
 	local name from to load off unit comma=""
 
-	printf '{"host": "%s", "kernel": "%s", "accel": "%s", "guest_mem": %d,\n' \
-		"$1" "$rel" "$accel" "$GUEST_MB"
+	printf '{"host": "%s", "nested": %s, "kernel": "%s", "accel": "%s",\n' \
+		"$1" "$2" "$rel" "$accel"
+	printf ' "guest_mem": %d,\n' "$GUEST_MB"
 	printf ' "vmlinux": "%s", "initrd": "%s", "load": "%s", "tool": "%s",\n' \
 		"$vmlinux" "$work/initramfs.gz" "$work/load" "$tool"
 	printf ' "results": "%s", "seconds": %s, "rounds": %d,\n' \
@@ -165,7 +166,7 @@ in_uml()
 
 	d=$("$VTAP_TREE/scripts/uml.sh" get) || return 1
 	"$VTAP_TREE/scripts/uml.sh" module "$VTAP_OUT/uml" || return 1
-	job "User Mode Linux" >"$work/job.json"
+	job "User Mode Linux" false >"$work/job.json"
 	{
 		printf 'work=%q\nmodules=(' "$work/share"
 		printf '%q ' "$d"/modules/{vhost_iotlb,vhost,vhost_net}.ko \
@@ -181,7 +182,9 @@ in_uml()
 
 in_vm()
 {
-	job "the host VM ($accel)" >"$work/job.json"
+	# Emulation inside emulation, unless there is KVM.
+	job "the host VM ($accel)" "$([ "$accel" = kvm ] && echo false || echo true)" \
+		>"$work/job.json"
 	# One processor where it is emulated: see demo.sh.
 	run_child "$VTAP_TREE/scripts/vm.sh" --kernel "$SERIES" --mem 3072 \
 		--smp "$([ "$accel" = kvm ] && nproc || echo 1)" --share "$work/share" \

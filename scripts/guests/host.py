@@ -21,6 +21,7 @@ import time
 BACKENDS = ("in-tree", "ours", "qemu")
 OFF = ("csum", "gso", "guest_csum", "guest_tso4", "guest_tso6", "guest_ecn",
        "guest_ufo", "host_tso4", "host_tso6", "host_ecn", "host_ufo")
+BOOT_TRIES = 4
 REPLACED_MAX = 5
 HANG = 60  # seconds beyond the load's own without an answer: that measurement failed
 
@@ -214,18 +215,6 @@ class Bench:
         self.ends = {}
         self.failed = self.replaced = 0
 
-    def start_guests(self):
-        for side in "ab":
-            self.ends[side] = Guest(side, self.nets, self.job, self.work)
-        for side in "ab":
-            guest = self.ends[side]
-            status, kernel = guest.wait_for("0", 600)
-            if status:
-                raise RuntimeError(f"guest {side} did not come up: "
-                                   f"{text_of(guest.console)[-800:]}")
-            say(f"guest {side}: Linux {kernel} ({self.job['accel']}), {len(self.nets)} "
-                f"virtio devices, up after {time.monotonic() - guest.started:.0f} s")
-
     def boot(self):
         for net in self.nets:
             net.make()
@@ -235,16 +224,36 @@ class Bench:
         self.boot_guests()
 
     def boot_guests(self):
+        """Both at once, except where emulation is so slow that it hurts them."""
+        if not self.job["nested"]:
+            for side in "ab":
+                try:
+                    self.ends[side] = Guest(side, self.nets, self.job, self.work)
+                except RuntimeError as e:
+                    say(str(e))
+        for side in "ab":
+            self.wait_until_up(side)
+
+    def wait_until_up(self, side):
         """A kernel that is emulated sometimes dies on its way up: try again."""
-        for left in (2, 1, 0):
+        for left in range(BOOT_TRIES - 1, -1, -1):
             try:
-                self.start_guests()
+                if side not in self.ends:
+                    self.ends[side] = Guest(side, self.nets, self.job, self.work)
+                guest = self.ends[side]
+                status, kernel = guest.wait_for("0", 600)
+                if status:
+                    raise RuntimeError(f"guest {side} does not come up: "
+                                       f"{text_of(guest.console)[-800:]}")
+                say(f"guest {side}: Linux {kernel} ({self.job['accel']}), {len(self.nets)} "
+                    f"virtio devices, up after {time.monotonic() - guest.started:.0f} s")
                 return
             except RuntimeError as e:
+                if side in self.ends:
+                    self.ends.pop(side).stop()
                 if not left:
                     raise
                 say(f"{e}; trying again")
-                self.stop_guests()
                 if left == 1:
                     self.job["accel"] = "tcg"
 
