@@ -354,6 +354,7 @@ class Bench:
             except (RuntimeError, ValueError, KeyError, OSError,
                     subprocess.CalledProcessError) as e:
                 why = str(e)
+            time.sleep(1)  # a QEMU that hung up may not be gone yet
             dead = [s for s in "ab" if self.ends[s].qemu.poll() is not None]
             if not dead and "no answer" not in why:
                 break
