@@ -98,6 +98,7 @@ static void print(const struct bench *b)
 		field("bps", b->bytes * 8 / b->seconds);
 	}
 	field("lost", b->lost);
+	field("module_packets", b->module_packets);
 	field("worker_ns", b->worker_ns);
 	field("worker_wakeups", b->wakeups);
 	field("kicks", b->kicks);
@@ -124,7 +125,7 @@ int main(int argc, char **argv)
 	};
 	static struct bench b = {
 		.limit_ns = 1000000000,
-		.lat_median_ns = -1, .lat_p99_ns = -1,
+		.module_packets = -1, .lat_median_ns = -1, .lat_p99_ns = -1,
 		.mem_bytes = -1, .mem_busy_bytes = -1,
 	};
 	int c, err;

@@ -66,6 +66,7 @@ struct bench {
 	double packets, bytes, seconds;
 	double worker_ns, wakeups, kicks, signals, lost;
 	double tap_rx, tap_tx, tap_rx_dropped, tap_tx_dropped;
+	double module_packets;	/* ours alone: what it has counted itself */
 	double lat_median_ns, lat_p99_ns;
 	double mem_bytes, mem_busy_bytes;
 	bool paced;		/* the rate was the load's choice */
