@@ -4,7 +4,9 @@
 
 usage: profile.py SAMPLES KALLSYMS TEXT [GOAL-ID GOAL-FILE]
 
-SAMPLES is `perf script -F comm,ip` of all CPUs; tasks named vhost-* count.
+SAMPLES is `perf script -F comm,ip` of the CPU that the workers are pinned to.
+perf does not learn the name of a task that got it on another CPU: a worker may
+go by that of its parent.
 KALLSYMS is the kernel's /proc/kallsyms of that time. TEXT gets the shares and
 the 25 first symbols. GOAL-FILE gets the module's own share.
 """
@@ -16,6 +18,8 @@ import pathlib
 import re
 import sys
 
+WORKER = re.compile(r"^(vhost-|vhost_bench$|kthreadd$|:\d+$)")
+KERNEL = 1 << 63
 OWN = ("vhost_tap", "vhost_net", "vhost", "vhost_iotlb")
 COPY = re.compile(r"^(rep_movs|_?copy_(to|from)|_?copy_user|__?memcpy|memcpy|"
                   r"copy_page|csum_partial_copy|_copy_)")
@@ -51,7 +55,7 @@ def main():
     symbols, rooms = collections.Counter(), collections.Counter()
     for line in open(sys.argv[1], encoding="utf-8", errors="replace"):
         f = line.split()
-        if len(f) != 2 or not f[0].startswith("vhost-"):
+        if len(f) != 2 or not WORKER.match(f[0]) or int(f[1], 16) < KERNEL:
             continue
         i = bisect.bisect_right(where, int(f[1], 16)) - 1
         sym, dso = names[i] if i >= 0 else ("?", "?")
