@@ -10,25 +10,30 @@
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include <linux/virtio_net.h>
+#include <linux/vmalloc.h>
 #include <trace/events/vhost_tap.h>
 
 #include "dev.h"
 
 /*
- * The arrays that the two queues work in.
+ * The arrays that the two queues work in. They share most of it: one worker runs
+ * them in turn, and between two runs nothing is outstanding. Only what RX holds
+ * lasts longer.
  *
  * By far the most of a device, so it is there only while it has an owner, and
- * accounted to that. One allocation: alone, each of them would waste up to
- * half of a power of two.
+ * accounted to that. In single pages, ten of them: as a power of two it would be
+ * sixteen.
  */
 struct vtap_scratch {
-	struct iovec rx_seg[VTAP_MAX_SEGS];
-	struct iovec tx_seg[VTAP_MAX_SEGS];
-	struct vtap_chain rx_chain[VTAP_MAX_SEGS];
-	struct vtap_chain tx_chain[VTAP_BATCH];
-	struct vtap_ring_copy rx_copy;
-	struct vtap_ring_copy tx_copy;
-	struct xdp_buff xdp[VTAP_BATCH];
+	struct iovec seg[VTAP_MAX_SEGS];
+	union {
+		struct vtap_chain rx_chain[VTAP_MAX_SEGS];
+		struct {
+			struct vtap_chain tx_chain[VTAP_BATCH];
+			struct xdp_buff xdp[VTAP_BATCH];
+		};
+	};
+	struct vtap_ring_copy copy;
 	void *held[VTAP_BATCH];
 };
 
@@ -87,16 +92,16 @@ static void vtap_dev_set_scratch(struct vtap_dev *dev, struct vtap_scratch *scra
 	struct vtap_vq *rx = &dev->vq[VTAP_VQ_RX];
 	struct vtap_vq *tx = &dev->vq[VTAP_VQ_TX];
 
-	kvfree(dev->scratch);
+	vfree(dev->scratch);
 	dev->scratch = scratch;
 	rx->held = scratch ? scratch->held : NULL;
 	rx->ring.chain = scratch ? scratch->rx_chain : NULL;
-	rx->ring.seg = scratch ? scratch->rx_seg : NULL;
-	rx->ring.copy = scratch ? &scratch->rx_copy : NULL;
+	rx->ring.seg = scratch ? scratch->seg : NULL;
+	rx->ring.copy = scratch ? &scratch->copy : NULL;
 	tx->xdp = scratch ? scratch->xdp : NULL;
 	tx->ring.chain = scratch ? scratch->tx_chain : NULL;
-	tx->ring.seg = scratch ? scratch->tx_seg : NULL;
-	tx->ring.copy = scratch ? &scratch->tx_copy : NULL;
+	tx->ring.seg = scratch ? scratch->seg : NULL;
+	tx->ring.copy = scratch ? &scratch->copy : NULL;
 }
 
 /*
@@ -199,8 +204,8 @@ int vtap_dev_set_owner(struct vtap_dev *dev)
 	struct vtap_scratch *scratch;
 	int err;
 
-	/* A power of two of pages, and nothing of it wasted, on 64-bit hosts. */
-	BUILD_BUG_ON(sizeof(*scratch) > 16 * 4096);
+	/* On 64-bit hosts with pages of 4 KiB, as told above. */
+	BUILD_BUG_ON(sizeof(*scratch) > 10 * 4096);
 	lockdep_assert_held(&dev->lock);
 
 	if (dev->mm)
@@ -211,7 +216,7 @@ int vtap_dev_set_owner(struct vtap_dev *dev)
 		return -EPERM;
 	dev->owner = task_tgid_nr(current);
 
-	scratch = kvzalloc(sizeof(*scratch), GFP_KERNEL_ACCOUNT);
+	scratch = __vmalloc(sizeof(*scratch), GFP_KERNEL_ACCOUNT | __GFP_ZERO);
 	if (!scratch) {
 		err = -ENOMEM;
 		goto err_mm;
