@@ -58,8 +58,9 @@
  * Up to this many bytes are copied field by field inside a window that others
  * share. A copy of its own opens a window of its own, and costs about as much
  * as these do, whatever its length (64 bytes: 40 instructions instead of 240).
+ * User Mode Linux has no windows, and walks its page tables for each field.
  */
-#define VTAP_GUEST_SMALL	(VTAP_GUEST_UNALIGNED ? 256 : 0)
+#define VTAP_GUEST_SMALL	(VTAP_GUEST_UNALIGNED && !IS_ENABLED(CONFIG_UML) ? 256 : 0)
 
 /*
  * Copy few bytes inside a read window, each of them once (I7). False on a
