@@ -20,9 +20,9 @@ unsigned short vtap_max_mem_regions = 64;
 module_param_named(max_mem_regions, vtap_max_mem_regions, ushort, 0444);
 MODULE_PARM_DESC(max_mem_regions, "Most regions a memory table may have (default: 64)");
 
-unsigned int vtap_idle_poll_us = 100;
+unsigned int vtap_idle_poll_us = 200;
 module_param_named(idle_poll_us, vtap_idle_poll_us, uint, 0644);
-MODULE_PARM_DESC(idle_poll_us, "Longest that a worker watches for the answer to what it has passed on before it sleeps, while answers come sooner than that; 0: never (default: 100)");
+MODULE_PARM_DESC(idle_poll_us, "Longest that a worker watches for the answer to what it has passed on before it sleeps, while answers come sooner than that; 0: never (default: 200)");
 
 /* What follows is taken so that options lines of the in-tree modules still load. */
 static int max_iotlb_entries = 2048;
