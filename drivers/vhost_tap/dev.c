@@ -216,7 +216,7 @@ int vtap_dev_set_owner(struct vtap_dev *dev)
 		return -EPERM;
 	dev->owner = task_tgid_nr(current);
 
-	scratch = __vmalloc(sizeof(*scratch), GFP_KERNEL_ACCOUNT | __GFP_ZERO);
+	scratch = __vmalloc(sizeof(*scratch), GFP_KERNEL_ACCOUNT | __GFP_ZERO | __GFP_NOWARN);
 	if (!scratch) {
 		err = -ENOMEM;
 		goto err_mm;
