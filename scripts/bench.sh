@@ -77,7 +77,9 @@ scenarios()
 	"$ksft/vhost_bench" --list
 	printf '%-14s %s\n' testpmd_tx64 "64 B frames from DPDK's testpmd" \
 		testpmd_rx64 "64 B frames to testpmd, from pktgen" \
-		perf:tx64_up "profile of the workers" perf:rx64 "the same"
+		perf:tx64_up "profile of the workers" perf:rx64 "the same" \
+		perf:txgso_up "the same" perf:rx64_live "the same" \
+		perf:rr16 "the same" perf:dev64 "the same"
 }
 
 if [ -n "$list" ]; then
