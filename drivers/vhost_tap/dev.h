@@ -126,7 +126,7 @@ struct vtap_scratch;
  * @vq: the pair
  * @idle_vq: the queue that found nothing to do when the worker ran out of work;
  *	the worker's own
- * @idle_since: ktime_get_ns() at that time
+ * @idle_since: the scheduler's clock at that time
  */
 struct vtap_dev {
 	struct mutex lock;	/* one ioctl at a time */

@@ -7,6 +7,7 @@
 #include <linux/nospec.h>
 #include <linux/overflow.h>
 #include <linux/ratelimit.h>
+#include <linux/sched/clock.h>
 #include <linux/virtio_net.h>
 #include <trace/events/vhost_tap.h>
 
@@ -19,6 +20,18 @@
  * closing process for instance, gets its turn then (I6).
  */
 #define VTAP_BUSY_POLL_MAX_US	50000u
+
+/*
+ * What busy polling reads at every turn: the scheduler's clock, which is the
+ * processor's own counter. ktime_get() costs an access to a device where that
+ * counter is no clocksource: a quarter of the worker's time with an HPET. On
+ * another processor the clock may lag behind; then the difference wraps, and
+ * polling ends early.
+ */
+static u64 vtap_vq_clock(void)
+{
+	return local_clock();
+}
 
 /*
  * Answers. A request goes out through one queue and its answer comes in through
@@ -39,7 +52,7 @@ static void vtap_vq_answered(struct vtap_vq *vq)
 		return;
 	dev->idle_vq = NULL;
 	limit = min(READ_ONCE(vtap_idle_poll_us), VTAP_BUSY_POLL_MAX_US) * NSEC_PER_USEC;
-	if (idle != vq && ktime_get_ns() - dev->idle_since < limit)
+	if (idle != vq && vtap_vq_clock() - dev->idle_since < limit)
 		idle->answer_ns = limit;
 	else
 		idle->answer_ns = 0;
@@ -508,7 +521,7 @@ bool vtap_vq_busy_poll(struct vtap_vq *vq)
 {
 	struct vtap_vq *other = &vq->dev->vq[vq->index == VTAP_VQ_RX];
 	bool ours = false, theirs = false, rearm = false;
-	u64 now = ktime_get_ns();
+	u64 now = vtap_vq_clock();
 	u64 watch;
 
 	lockdep_assert_held(&vq->lock);
@@ -532,7 +545,7 @@ bool vtap_vq_busy_poll(struct vtap_vq *vq)
 			break;
 		theirs = other->sock && !other->stopped && vtap_vq_ready(other);
 		if (theirs || vtap_worker_has_work(vq->dev) || need_resched() ||
-		    ktime_get_ns() - now >= watch)
+		    vtap_vq_clock() - now >= watch)
 			break;
 		cpu_relax();
 	}
