@@ -40,7 +40,8 @@ static u64 vtap_vq_clock(void)
  * its own, that queue watches for it the next time, up to idle_poll_us. It
  * stops as soon as an answer took longer, or it was the same queue that had
  * work again: a stream of frames in one direction is not worth watching for.
- * An idle device never is.
+ * An idle device never is; nor is anything on a single processor, which is the one
+ * that the answer has to come from.
  */
 static void vtap_vq_answered(struct vtap_vq *vq)
 {
@@ -52,7 +53,8 @@ static void vtap_vq_answered(struct vtap_vq *vq)
 		return;
 	dev->idle_vq = NULL;
 	limit = min(READ_ONCE(vtap_idle_poll_us), VTAP_BUSY_POLL_MAX_US) * NSEC_PER_USEC;
-	if (idle != vq && vtap_vq_clock() - dev->idle_since < limit)
+	if (idle != vq && num_online_cpus() > 1 &&
+	    vtap_vq_clock() - dev->idle_since < limit)
 		idle->answer_ns = limit;
 	else
 		idle->answer_ns = 0;
