@@ -117,11 +117,14 @@ stop_vm()
 }
 on_exit stop_vm
 
-# measure SCENARIO...: boots the VM; its lines go where they belong
+# measure SCENARIO...: boots the VM; its lines go where they belong. Leaves in
+# `finished` how many scenarios are behind it.
+finished=0
 measure()
 {
-	local fd line rc=0 n=0 start=$SECONDS left
+	local fd line rc=0 n=0 start=$SECONDS eta
 
+	finished=0
 	exec {fd}< <(exec "${first[@]}" "$VTAP_TREE/scripts/vm.sh" \
 		--kernel "$kernel" --modules "$VTAP_OUT/$kernel/modules" \
 		--share "$out" --log "$out/kernel.log" --timeout 1800 -- \
@@ -134,11 +137,13 @@ measure()
 		case $line in
 		\{*)	printf '%s\n' "$line" >>"$raw" ;;
 		'@@scenario '*)
-			left=""
-			((n == 0)) || left=", about $(((SECONDS - start) * ($# - n) / n)) s left"
+			eta=""
+			((n == 0)) || eta=", about $(((SECONDS - start) * ($# - n) / n)) s left"
+			finished=$n
 			n=$((n + 1))
-			say "${line#@@scenario } ($n of $#$left)" ;;
+			say "${line#@@scenario } ($n of $#$eta)" ;;
 		'@@failed '*)	say "cannot measure ${line#@@failed }" ;;
+		'@@done')	finished=$n ;;
 		'@@splat')	say "the kernel complained; see $out/kernel.log" ;;
 		*)	printf '%s\n' "$line" >>"$log" ;;
 		esac
@@ -170,7 +175,17 @@ profiles()
 : >"$raw"
 rm -f "$out"/perf-* "$out/module_share.json"
 status=0
-measure "${names[@]}" || status=$?
+left=("${names[@]}")
+# A VM that dies must not cost what comes after; it fails the run all the same.
+# What is measured again counts instead of what there was of it.
+for try in 1 2 3; do
+	measure "${left[@]}" && break
+	status=$?
+	left=("${left[@]:finished}")
+	((try < 3 && ${#left[@]} > 0)) || break
+	mv -f "$out/kernel.log" "$out/kernel-$try.log" 2>/dev/null || :
+	say "the VM died (see $out/kernel-$try.log); booting again for ${left[*]}"
+done
 profiles
 [ -s "$raw" ] || die "nothing was measured; see $log"
 report "$raw"
