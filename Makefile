@@ -16,7 +16,7 @@ KVARS := $(foreach v,W C V KCFLAGS,$(if $($(v)),$(v)=$($(v))))
 .DEFAULT_GOAL := all
 .PHONY: all modules tools install uninstall modules_install demo check check-all
 .PHONY: bench bench-ring bench-icount bench-guests check-build vm style mutants
-.PHONY: dkms-install dkms-uninstall clean help deps
+.PHONY: fuzz dkms-install dkms-uninstall clean help deps
 
 all: modules tools
 
@@ -80,6 +80,9 @@ style:
 mutants:
 	@$(S)/mutants.sh --kernel $(KERNEL) $(MUTANTS)
 
+fuzz:
+	@$(S)/fuzz.sh $(if $(SECONDS),--seconds $(SECONDS)) $(FUZZ)
+
 vm:
 	@$(S)/build.sh --kernel $(KERNEL) >/dev/null
 	@$(S)/vm.sh --kernel $(KERNEL) --modules out/$(KERNEL)/modules \
@@ -108,6 +111,7 @@ help:
 	@echo 'make bench-guests    two Linux guests on in-tree, on ours and on QEMU alone, in turn'
 	@echo '                     (ROUNDS=N, SCENARIOS="vm-vm/* …" picks)'
 	@echo 'make mutants         plant known bugs, prove that a test fails for each'
+	@echo 'make fuzz            the portable files under libFuzzer (SECONDS=60 each; FUZZ="ring mem…" picks)'
 	@echo 'make bench-ring      the ring code alone on the bare CPU, beside vringh'
 	@echo 'make bench-icount    instructions a packet, compared with the record (RECORD=1 renews it)'
 	@echo 'make style           checkpatch, sparse, coccicheck, include rules, shellcheck'

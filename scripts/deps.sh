@@ -14,6 +14,7 @@
 #   icount  make bench-icount
 #   uml     building User Mode Linux
 #   guests  make bench-guests
+#   fuzz    make fuzz
 #   style   make style
 #   all     everything
 # usage: scripts/deps.sh headers KDIR
@@ -31,6 +32,7 @@ bench=("${vm[@]}" "${build[@]}" dpdk-dev linux-perf python3)
 icount=("${vm[@]}" "${build[@]}" linux-perf valgrind binutils python3)
 uml=("${build[@]}" flex bison patch)
 guests=("${demo[@]}" "${uml[@]}")
+fuzz=(make gcc libc6-dev clang llvm)
 style=("${build[@]}" sparse coccinelle shellcheck perl python3)
 
 if [ "${1:-}" = headers ]; then
@@ -58,12 +60,17 @@ for job in "$@"; do
 	icount)	want+=("${icount[@]}") ;;
 	uml)	want+=("${uml[@]}") ;;
 	guests)	want+=("${guests[@]}") ;;
+	fuzz)	want+=("${fuzz[@]}") ;;
 	style)	want+=("${style[@]}") ;;
 	all)	want+=("${tests[@]}" "${demo[@]}" "${bench[@]}" "${icount[@]}" "${guests[@]}"
-		      "${style[@]}") ;;
+		      "${fuzz[@]}" "${style[@]}") ;;
 	-h|--help) usage_from_header "$0"; exit 0 ;;
 	*)	die "unknown job '$job'; try --help" ;;
 	esac
 done
 mapfile -t want < <(printf '%s\n' "${want[@]}" | sort -u)
 need_pkgs "${want[@]}"
+# The sanitizers and libFuzzer are in a package that is named after clang's version.
+if [[ " ${want[*]} " == *" clang "* ]]; then
+	need_pkgs "libclang-rt-$(clang -dumpversion | cut -d . -f 1)-dev"
+fi

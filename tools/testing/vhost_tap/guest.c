@@ -102,6 +102,8 @@ static void was_read(int m, const void *p, size_t len)
 		if (guest.scribble)
 			map[m].base[i] ^= 0xa5;
 	}
+	if (guest.on_get)
+		guest.on_get(p, len);
 }
 
 static void check_window(enum guest_access what, const void *p, size_t len)

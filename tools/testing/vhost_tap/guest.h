@@ -16,6 +16,7 @@
 
 #include <endian.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -44,6 +45,7 @@ typedef __u64 u64;
 #define unlikely(x)	__builtin_expect(!!(x), 0)
 
 #define U32_MAX		((u32)~0U)
+#define check_add_overflow(a, b, d)	__builtin_add_overflow(a, b, d)
 
 #define min_t(type, a, b) ({ type a_ = (a); type b_ = (b); a_ < b_ ? a_ : b_; })
 #define max_t(type, a, b) ({ type a_ = (a); type b_ = (b); a_ > b_ ? a_ : b_; })
@@ -216,6 +218,7 @@ int guest_copy_out(void *dst, const void *src, size_t len);
  * @track: look for bytes that are read twice
  * @read_twice: how many were, while @track was set
  * @scribble: every byte read is changed in guest memory at once
+ * @on_get: called after each read
  * @on_put: called before each write
  */
 struct guest {
@@ -226,6 +229,7 @@ struct guest {
 	bool track;
 	unsigned long read_twice;
 	bool scribble;
+	void (*on_get)(const void *src, size_t len);
 	void (*on_put)(const void *dst, size_t len);
 };
 
