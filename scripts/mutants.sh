@@ -7,8 +7,10 @@
 #
 # A mutant is tools/testing/vhost_tap/mutants/NN-name.patch; the README there
 # says what stands above its diff. Every test that it names must pass without
-# the bug and fail with it. A program that hangs or a VM that a mutant takes
-# down counts as a failed test, and the VM is booted again for the rest.
+# the bug and fail with it. Programs of userspace (unit, fuzz:NAME) run here; the
+# module is built and a VM booted only for mutants that name another one. A
+# program that hangs or a VM that a mutant takes down counts as a failed test,
+# and the VM is booted again for the rest.
 # Needs "Timeout: SECONDS" above the diff if a test takes more than 60.
 # The last line is "N passed, N failed, N skipped".
 set -euo pipefail
@@ -48,7 +50,13 @@ field()		# PATCH NAME: its lines, without the name
 	sed -n "/^--- /q; s/^$2: *//p" "$1"
 }
 
-mutants=()
+# Does that program run here, and not in the VM?
+in_userspace()	# PROGRAM
+{
+	[[ $1 == unit || $1 == fuzz:* ]]
+}
+
+mutants=() vm_needed="" fuzzers_needed=""
 for p in "$dir"/*.patch; do
 	[ -e "$p" ] || die "there is no mutant in $dir"
 	name=$(basename "$p" .patch)
@@ -56,6 +64,10 @@ for p in "$dir"/*.patch; do
 		[[ " ${names[*]} " == *" ${name%%-*} "* ]] || continue
 	[ -n "$(field "$p" Caught-by)" ] || die "$p names no test (Caught-by:)"
 	mutants+=("$name")
+	while read -r prog _; do
+		in_userspace "$prog" || vm_needed=1
+		[[ $prog != fuzz:* ]] || fuzzers_needed=1
+	done < <(field "$p" Caught-by)
 done
 [ ${#mutants[@]} -gt 0 ] || die "no mutant is named ${names[*]}"
 
@@ -65,18 +77,20 @@ stop_vm()
 	[ -z "$vm" ] || kill "$vm" 2>/dev/null
 }
 on_exit stop_vm
-"$VTAP_TREE/scripts/deps.sh" test
+"$VTAP_TREE/scripts/deps.sh" build ${vm_needed:+test} ${fuzzers_needed:+fuzz}
 need_pkgs patch
 mkdir -p "$out"
 out=$(cd "$out" && pwd -P)
 take_lock "$out/.lock-run"
 : >"$log"
 echo "TAP version 13"
-say "building the module without a bug, and the tests"
-"$VTAP_TREE/scripts/build.sh" --kernel "$kernel" >/dev/null 2>>"$log" ||
-	die "the build failed; see $log"
-tests=$("$VTAP_TREE/scripts/selftests.sh" --kernel "$kernel" 2>>"$log") ||
-	die "the tests do not build; see $log"
+if [ -n "$vm_needed" ]; then
+	say "building the module without a bug, and the tests"
+	"$VTAP_TREE/scripts/build.sh" --kernel "$kernel" >/dev/null 2>>"$log" ||
+		die "the build failed; see $log"
+	tests=$("$VTAP_TREE/scripts/selftests.sh" --kernel "$kernel" 2>>"$log") ||
+		die "the tests do not build; see $log"
+fi
 
 # One mutated tree for all: a patch goes in, its build is kept, the patch comes
 # out again, and only what it touched is compiled anew.
@@ -87,15 +101,33 @@ cp -r Kbuild drivers include "$src/"
 cp -r tools/testing/vhost_tap "$src/tools/testing/"
 rm -rf "$out/ko"
 mkdir -p "$out/ko"
-cp "$VTAP_OUT/$kernel/modules/vhost_tap.ko" "$out/ko/none.ko"
+[ -z "$vm_needed" ] || cp "$VTAP_OUT/$kernel/modules/vhost_tap.ko" "$out/ko/none.ko"
 
-# run_unit TREE INTO: the unit tests of a tree; output to a file. Each tree has
-# its own objects.
-run_unit()
+in_tests()	# TREE MAKE-ARGUMENTS…: each tree has its own objects
 {
-	timeout 300 make -s --no-print-directory -C "$1/tools/testing/vhost_tap" \
-		OUT="$out/unit-$(basename "$1")" check >"$2" 2>&1
+	local tree=$1
+
+	shift
+	timeout 300 make -s --no-print-directory -C "$tree/tools/testing/vhost_tap" \
+		OUT="$out/unit-$(basename "$tree")" "$@"
 }
+
+# run_here TREE PROGRAM NAME: a program of userspace, output to out/run-here/NAME.out
+# and its status beside it. A build that fails is no test that fails: false.
+run_here()
+{
+	local status=0 target=check
+
+	[[ $2 != fuzz:* ]] || target=once-${2#fuzz:}
+	mkdir -p "$out/run-here/$2"
+	in_tests "$1" "build-$target" >"$out/run-here/$2/$3.out" 2>&1 || {
+		tail -n 20 "$out/run-here/$2/$3.out" | sed 's/^/# /'
+		return 1
+	}
+	in_tests "$1" "$target" >"$out/run-here/$2/$3.out" 2>&1 || status=$?
+	echo "$status" >"$out/run-here/$2/$3.status"
+}
+rm -rf "$out/run-here"
 
 # tap_says FILE TEST: is TEST's result in the TAP of FILE ok, failed or missing?
 # TEST stands in whatever fixture and variants: one failure among them counts.
@@ -114,13 +146,13 @@ tap_says()
 
 # A job is one test that one mutant names, MUTANT/COUNT.
 declare -A program test limit baseline line
-unit="" jobs=()
+jobs=() here=()
 for m in "${mutants[@]}"; do
 	p=$dir/$m.patch
-	of_mutant=()
+	in_vm=() of_mutant=() k=0
 	while read -r prog name; do
-		j=$m/$((${#of_mutant[@]} + 1))
-		of_mutant+=("$j")
+		j=$m/$((k += 1))
+		if in_userspace "$prog"; then of_mutant+=("$j"); else in_vm+=("$j"); fi
 		program[$j]=$prog
 		test[$j]=$name
 		limit[$j]=$(field "$p" Timeout)
@@ -134,16 +166,20 @@ for m in "${mutants[@]}"; do
 		cp -r tools/testing/vhost_tap "$src/tools/testing/"
 		continue
 	}
-	if [[ " $(field "$p" Caught-by | tr '\n' ' ')" == *' unit'* ]]; then
-		unit=1
-		status=0
-		run_unit "$src" "$out/unit-$m.out" || status=$?
-		echo "$status" >"$out/unit-$m.status"
-	fi
-	if "$VTAP_TREE/scripts/build.sh" --kernel "$kernel" --tree "$src" \
+	for j in "${of_mutant[@]}"; do
+		prog=${program[$j]}
+		if [ -e "$out/run-here/$prog/$m.status" ] || run_here "$src" "$prog" "$m"; then
+			here+=("$j")
+		else
+			result not_ok "$m: $prog does not build"
+		fi
+	done
+	if [ ${#in_vm[@]} = 0 ]; then
+		:
+	elif "$VTAP_TREE/scripts/build.sh" --kernel "$kernel" --tree "$src" \
 		--out "$out/build" >/dev/null 2>>"$log"; then
 		mv "$out/build/modules/vhost_tap.ko" "$out/ko/$m.ko"
-		jobs+=("${of_mutant[@]}")
+		jobs+=("${in_vm[@]}")
 	else
 		result not_ok "$m: does not build; see $log"
 	fi
@@ -181,25 +217,22 @@ judge()
 	esac
 }
 
-if [ -n "$unit" ]; then
-	say "running the unit tests without a bug"
-	status=0
-	run_unit "$VTAP_TREE" "$out/unit-none.out" || status=$?
-	for j in "${jobs[@]}"; do
-		[ "${program[$j]}" = unit ] || continue
-		m=${j%/*}
-		if passes "$out/unit-none.out" "$status" "${test[$j]}"; then
-			judge "$j" "$out/unit-$m.out" "$(<"$out/unit-$m.status")"
-		else
-			result not_ok "$m: unit ${test[$j]} does not pass without the bug"
-		fi
-	done
-fi
+for j in "${here[@]}"; do
+	prog=${program[$j]} m=${j%/*} base=$out/run-here/${program[$j]}/none
+	if [ ! -e "$base.status" ]; then
+		say "running $prog without a bug"
+		run_here "$VTAP_TREE" "$prog" none || die "$prog does not build without a bug"
+	fi
+	if passes "$base.out" "$(<"$base.status")" "${test[$j]}"; then
+		judge "$j" "$out/run-here/$prog/$m.out" "$(<"$out/run-here/$prog/$m.status")"
+	else
+		result not_ok "$m: $prog ${test[$j]} does not pass without the bug"
+	fi
+done
 
 # In the VM: each named test once without a bug, then the mutants.
 left=()
 for j in "${jobs[@]}"; do
-	[ "${program[$j]}" != unit ] || continue
 	key="${program[$j]}${test[$j]:+ -t ${test[$j]}}"
 	[ -z "${baseline[$key]:-}" ] || continue
 	baseline[$key]=none/${#left[@]}
@@ -207,7 +240,6 @@ for j in "${jobs[@]}"; do
 	left+=("none/${#left[@]}")
 done
 for j in "${jobs[@]}"; do
-	[ "${program[$j]}" != unit ] || continue
 	key="${program[$j]}${test[$j]:+ -t ${test[$j]}}"
 	line[$j]="$j $out/ko/${j%/*}.ko ${limit[$j]:-60} $key"
 	left+=("$j")
