@@ -157,6 +157,19 @@ static void case15_indirect(void)
 	check_bad_head(0, VHOST_TAP_RING_ERR_ADDRESS);
 	drv_desc(0, ~0ULL - 15, 32, INDIRECT, 0);
 	check_bad_head(0, VHOST_TAP_RING_ERR_ADDRESS);
+	/* next is right behind the table, where the one before had an entry */
+	drv_init(8, false, F_INDIRECT);
+	drv_desc(7, BUF(0), 60, 0, 0);
+	drv_desc(0, BUF(8), 48, INDIRECT, 0);
+	for (i = 0; i < 3; i++)
+		drv_entry(BUF(8), i, BUF(0), 60, i == 2 ? 0 : NEXT, i + 1);
+	drv_add(0);
+	CHECK_EQ(vtap_ring_fetch(R, 1), 1);
+	vtap_ring_unfetch(R, 1);
+	drv_set_avail_idx(0);
+	drv_desc(0, BUF(8), 32, INDIRECT, 0);
+	drv_entry(BUF(8), 0, BUF(0), 60, NEXT, 2);
+	check_bad_head(0, VHOST_TAP_RING_ERR_HEAD);
 	/* not negotiated */
 	drv_init(8, false, 0);
 	drv_desc(7, BUF(0), 60, 0, 0);
