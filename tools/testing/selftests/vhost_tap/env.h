@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Numbers that whoever starts a test may set in its environment, for those tests
+ * whose volume is a matter of patience. Touches nothing else.
+ */
+#ifndef VTAP_TEST_ENV_H
+#define VTAP_TEST_ENV_H
+
+#include <stdint.h>
+#include <stdlib.h>
+
+static inline uint64_t env_number(const char *name, uint64_t otherwise)
+{
+	const char *s = getenv(name);
+
+	return s && *s ? strtoull(s, NULL, 0) : otherwise;
+}
+
+/* how much of mere volume is worth the time on a machine $VTAP_SLOW times as slow */
+static inline uint64_t env_volume(uint64_t n)
+{
+	uint64_t slow = env_number("VTAP_SLOW", 1);
+
+	return slow > 1 ? n / (slow * 4) : n;
+}
+
+#endif
