@@ -3,6 +3,7 @@
  * Kicks and interrupts: sent when asked for, not sent when not, never lost.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -241,6 +242,60 @@ TEST_F(notify, case60_no_call)
 	ring_call_enable(r, 1);
 	ring_force_kick(r);
 	EXPECT_EQ(0, efd_wait(r->call_fd, WATCHDOG_MS));
+}
+
+/* the number that the kernel knows an eventfd by; the lowest that is free */
+static int eventfd_id(int efd)
+{
+	char path[64], line[128];
+	int id = -1;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", efd);
+	f = fopen(path, "r");
+	while (f && id < 0 && fgets(line, sizeof(line), f))
+		if (sscanf(line, "eventfd-id: %d", &id) != 1)
+			id = -1;
+	if (f)
+		fclose(f);
+	return id;
+}
+
+/*
+ * Whatever is told about an eventfd, and however often, once it is replaced nobody
+ * has it any more: numbers are free again.
+ */
+TEST_F(notify, eventfds_not_kept)
+{
+	static int (*const set[])(struct vdev *v, unsigned int idx, int fd) = {
+		vdev_set_kick, vdev_set_call, vdev_set_err,
+	};
+	struct guest_cfg c = { .features = variant->features };
+	unsigned int i, k, queue;
+	int efd, id, first = -1;
+
+	START_GUEST(&self->g, &c);
+	for (i = 0; i < 60; i++) {
+		efd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+		ASSERT_GE(efd, 0);
+		id = eventfd_id(efd);
+		ASSERT_GE(id, 0);
+		if (first < 0)
+			first = id;
+		/* two are in use at a time; somebody else may have one, too */
+		ASSERT_LE(id, first + 8) {
+			TH_LOG("eventfd %u has number %d, the first had %d", i, id, first);
+		}
+		for (k = 0; k < ARRAY_LEN(set); k++) {
+			for (queue = 0; queue < 2; queue++) {
+				/* the same once more, and what is none */
+				ASSERT_EQ(0, set[k](&self->g.dev, queue, efd));
+				ASSERT_EQ(0, set[k](&self->g.dev, queue, efd));
+				ASSERT_NE(0, set[k](&self->g.dev, queue, self->g.tap.fd));
+			}
+		}
+		close(efd);
+	}
 }
 
 TEST_HARNESS_MAIN

@@ -479,6 +479,62 @@ TEST_F(bad, case17_in_a_batch_large)
 	fault_in_batch(_metadata, &self->b, variant->queue, 1000);
 }
 
+/*
+ * A head out of range behind GOOD ones, all made available at once. TX sends what is
+ * good. RX may stop with fewer frames in the ring; but those are said to be used, and
+ * all others come once it has been started again (I2).
+ */
+TEST_F(bad, good_before_bad)
+{
+	struct bad *b = &self->b;
+	uint8_t *frame[GOOD];
+	unsigned int i, used;
+	ssize_t n;
+
+	SKIP_IN_TREE("forgets frames that it has taken off the tap");
+	for (i = 0; i < GOOD; i++) {
+		good_desc(b, variant->queue, i);
+		frame[i] = (uint8_t *)gmem_hva(&b->g.mem, b->r->desc[i].addr) +
+			   b->g.hdr_len;
+		memset(frame[i] - b->g.hdr_len, 0, b->g.hdr_len + 100);
+		if (variant->queue == VQ_TX) {
+			b->r->desc[i].len = b->g.hdr_len + 100;
+			frame_make(frame[i], i, 100);
+		}
+		ring_split_push_raw(b->r, i);
+	}
+	ring_split_push_raw(b->r, NUM);
+	for (i = 0; variant->queue == VQ_RX && i < GOOD + 1; i++) {
+		frame_make(b->out, i, 100);
+		ASSERT_EQ(0, psock_send(b->g.tx_sock, NULL, b->out, 100));
+	}
+	ring_publish(b->r);
+	ring_force_kick(b->r);
+	ASSERT_EQ(1, fd_wait(b->r->err_fd, POLLIN, WATCHDOG_MS));
+	used = READ_ONCE(b->r->used->idx);
+	ASSERT_LE(used, GOOD);
+	if (variant->queue == VQ_TX)
+		EXPECT_EQ(GOOD, used);
+	for (i = 0; i < used; i++)
+		EXPECT_TRUE(frame_check(frame[i], i, 100));
+
+	if (variant->queue == VQ_RX) {
+		ASSERT_EQ(0, restart(b, VQ_RX));
+		guest_rx_fill(&b->g);
+		for (i = used; i < GOOD + 1; i++) {
+			n = guest_rx(&b->g, NULL, b->in, sizeof(b->in), WATCHDOG_MS);
+			ASSERT_EQ(100, n);
+			ASSERT_TRUE(frame_check(b->in, i, 100)) {
+				TH_LOG("%u were used, then came number %llu", used,
+				       (unsigned long long)frame_seq(b->in));
+			}
+		}
+		return;
+	}
+	b->seq = 100;
+	CHECK_STOPPED(HEAD);
+}
+
 /* used entries cannot be written: their index must never cover them */
 TEST_F(bad, case17_used_ring_unmapped)
 {
