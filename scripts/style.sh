@@ -225,6 +225,9 @@ do_rules()
 	scripts/check-names.py >"$work/out" 2>&1 || :
 	result "rules: names of the netlink spec are the same everywhere" "$work/out"
 
+	scripts/check-cases.py >"$work/out" 2>&1 || :
+	result "rules: tests that the security model names exist" "$work/out"
+
 	files | xargs -d '\n' grep -nIE '[[:space:]]+$' |
 		grep -v '\.patch:' >"$work/out" || :
 	result "rules: no white space at line ends" "$work/out"
