@@ -16,12 +16,12 @@ static inline uint64_t env_number(const char *name, uint64_t otherwise)
 	return s && *s ? strtoull(s, NULL, 0) : otherwise;
 }
 
-/* how much of mere volume is worth the time on a machine $VTAP_SLOW times as slow */
+/* how much of mere volume takes as long on a machine $VTAP_SLOW times as slow */
 static inline uint64_t env_volume(uint64_t n)
 {
 	uint64_t slow = env_number("VTAP_SLOW", 1);
 
-	return slow > 1 ? n / (slow * 4) : n;
+	return slow > 1 ? n / slow : n;
 }
 
 #endif
