@@ -111,7 +111,7 @@ help:
 	@echo 'make bench-guests    two Linux guests on in-tree, on ours and on QEMU alone, in turn'
 	@echo '                     (ROUNDS=N, SCENARIOS="vm-vm/* …" picks)'
 	@echo 'make mutants         plant known bugs, prove that a test fails for each'
-	@echo 'make fuzz            the portable files under libFuzzer (SECONDS=60 each; FUZZ="ring mem…" picks)'
+	@echo 'make fuzz            the portable files under libFuzzer (SECONDS=60 each; FUZZ="ring mem msg" picks)'
 	@echo 'make bench-ring      the ring code alone on the bare CPU, beside vringh'
 	@echo 'make bench-icount    instructions a packet, compared with the record (RECORD=1 renews it)'
 	@echo 'make style           checkpatch, sparse, coccicheck, include rules, shellcheck'

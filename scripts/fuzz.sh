@@ -9,12 +9,13 @@
 #                    there are processors
 #   --gate PERCENT   lines of each portable file that the unit tests and the
 #                    corpus must reach (95)
-#   NAME             a fuzzer: ring, mem, … (all)
+#   NAME             a fuzzer: ring, mem, msg (all)
 #
-# The fuzzers and their corpus are in tools/testing/vhost_tap. What they find new
-# stays in out/fuzz/NAME/corpus, and the next run goes on from there. A result is
-# a fuzzer that ran its time and found nothing, or a file's coverage. What a
-# fuzzer stumbles over is kept as out/fuzz/NAME-crash-… (or -timeout-, -oom-).
+# The fuzzers and their corpus are in tools/testing/vhost_tap; msg runs on the IOTLB
+# library of Debian's kernel source. What they find new stays in
+# out/fuzz/NAME/corpus, and the next run goes on from there. A result is a fuzzer
+# that ran its time and found nothing, or a file's coverage. What a fuzzer stumbles
+# over is kept as out/fuzz/NAME-crash-… (or -timeout-, -oom-).
 # The last line is "N passed, N failed, N skipped".
 set -euo pipefail
 . "$(dirname "$0")/lib.sh"
@@ -53,7 +54,8 @@ in_dir()	# MAKE-ARGUMENTS…
 	make -s --no-print-directory -C "$dir" OUT="$out/build" "$@"
 }
 
-"$VTAP_TREE/scripts/deps.sh" fuzz
+"$VTAP_TREE/scripts/deps.sh" fuzz fetch
+kernel_dir=$("$VTAP_TREE/scripts/kernel.sh" get "${VTAP_KERNELS[0]}")
 mkdir -p "$out/build"
 take_lock "$out/.lock-run"
 mapfile -t known < <(in_dir print-fuzzers)
@@ -65,7 +67,7 @@ done
 echo "TAP version 13"
 say "building the fuzzers"
 run_child make -s --no-print-directory -j"$(nproc)" -C "$dir" OUT="$out/build" \
-	fuzzers replays >"$out/build.log" 2>&1 || {
+	KSRC="$kernel_dir/src" fuzzers replays >"$out/build.log" 2>&1 || {
 	tail -n 40 "$out/build.log" >&2
 	die "the fuzzers do not build; see $out/build.log"
 }

@@ -355,7 +355,7 @@ WRAP(int, vtap_ring_start_split, (struct vtap_ring *r))
 
 static bool numbers(u32 kind)
 {
-	if (depth || (rec.active && !strcmp(rec.prefix, "ring")))
+	if (depth || (rec.active && strcmp(rec.prefix, "mem")))
 		return false;
 	if (!rec.active || (kind != 1 && rec.len > REC_MAX / 3)) {
 		begin("mem");
@@ -404,3 +404,79 @@ WRAP(bool, vtap_log_access_ok, (u64 base, u64 gpa, u64 len))
 	}
 	return __real_vtap_log_access_ok(base, gpa, len);
 }
+
+/* For fuzz_msg: a table is an input. */
+#if __has_include("../../../drivers/vhost_tap/iotlb_msg.h")
+#include "../../../drivers/vhost_tap/iotlb_msg.h"
+
+static bool message(u32 kind)
+{
+	return !depth && rec.active && !strcmp(rec.prefix, "msg") && op(kind, 0);
+}
+
+WRAP(struct vhost_iotlb *, vtap_iotlb_alloc, (int limit))
+{
+	if (limit > 0) {
+		begin("msg");
+		put((limit < 64 ? limit : 64) - 1, 1);
+	}
+	return __real_vtap_iotlb_alloc(limit);
+}
+
+WRAP(int, vtap_iotlb_update, (struct vhost_iotlb *tlb, u64 iova, u64 size, u64 uaddr, u32 perm))
+{
+	if (message(0)) {
+		put_number(iova);
+		put_number(size);
+		put_number(uaddr);
+		put(perm, 1);
+	}
+	return __real_vtap_iotlb_update(tlb, iova, size, uaddr, perm);
+}
+
+WRAP(void, vtap_iotlb_invalidate, (struct vhost_iotlb *tlb, u64 iova, u64 size))
+{
+	if (message(1)) {
+		put_number(iova);
+		put_number(size);
+	}
+	__real_vtap_iotlb_invalidate(tlb, iova, size);
+}
+
+WRAP(int, vtap_iotlb_find, (struct vhost_iotlb *tlb, u64 iova, u32 access, struct vtap_span *span))
+{
+	if (message(4 | (access == VHOST_ACCESS_WO ? 16 : 0)))
+		put_number(iova);
+	return __real_vtap_iotlb_find(tlb, iova, access, span);
+}
+
+WRAP(int, vtap_iotlb_msg_parse, (const void *buf, size_t len, struct vhost_iotlb_msg *msg))
+{
+	size_t i;
+
+	if (len < 256 && message(2)) {
+		put(len, 1);
+		for (i = 0; i < len; i++)
+			put(((const u8 *)buf)[i], 1);
+	}
+	return __real_vtap_iotlb_msg_parse(buf, len, msg);
+}
+
+WRAP(int, vtap_iotlb_msg_apply, (struct vhost_iotlb *tlb, const struct vhost_iotlb_msg *msg))
+{
+	int ret;
+
+	/* parsed, and written down, already */
+	depth++;
+	ret = __real_vtap_iotlb_msg_apply(tlb, msg);
+	depth--;
+	return ret;
+}
+
+WRAP(void, vtap_iotlb_msg_miss, (union vtap_iotlb_wire *wire, bool v2, u64 iova, u32 access))
+{
+	if (message(7 | (v2 ? 8 : 0) | access << 4))
+		put_number(iova);
+	__real_vtap_iotlb_msg_miss(wire, v2, iova, access);
+}
+#endif
