@@ -287,6 +287,14 @@ void vtap_dev_set_mem(struct vtap_dev *dev, struct vtap_mem *mem)
 	kvfree(old);
 }
 
+bool vtap_dev_log_ok(const struct vtap_dev *dev, const struct vtap_mem *mem, u64 log_base)
+{
+	lockdep_assert_held(&dev->lock);
+	/* A stopped queue is checked when it starts. */
+	return (!dev->vq[VTAP_VQ_RX].sock && !dev->vq[VTAP_VQ_TX].sock) ||
+	       vtap_log_mem_ok(log_base, mem);
+}
+
 /* Would this socket wake us? A tap without a device cannot (EPOLLERR). */
 static int vtap_dev_watch(struct vtap_vq *vq, struct vtap_sock *sock)
 {
@@ -324,6 +332,7 @@ static int vtap_dev_attach(struct vtap_vq *vq, struct vtap_sock *sock)
 				       vq->stats.held_returned - before);
 	vq->sock = sock;
 	vq->stopped = false;
+	vtap_vq_log_signal(vq);
 	trace_vhost_tap_attach(vq->dev->id, vq->index, vq->ring.last_avail, 0);
 
 	/* Whatever the guest kicked for before there was a backend (I4). */

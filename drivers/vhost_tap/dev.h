@@ -51,8 +51,6 @@ enum {
  * @busyloop_timeout: microseconds; 0 is off
  * @answer_ns: how long to watch without having been told so; 0 unless the other
  *	queue had something to do soon after this one had nothing more
- * @log_addr: guest address of the used ring, for the dirty log
- * @log_used: SET_VRING_ADDR asked for writes to the used ring to be logged
  * @user_be: SET_VRING_ENDIAN: a legacy driver's ring is big-endian
  * @kick: the file that is polled; NULL for none
  * @kick_poll: queues the handler when the guest kicks
@@ -79,11 +77,9 @@ struct vtap_vq {
 	u16 hlen;
 	u16 sock_hlen;
 	bool mergeable;
-	bool log_used;
 	bool user_be;
 	u32 busyloop_timeout;
 	u32 answer_ns;
-	u64 log_addr;
 
 	struct file *kick;
 	struct vtap_poll kick_poll;
@@ -118,8 +114,8 @@ struct vtap_scratch;
  * @mem: memory table; NULL until SET_MEM_TABLE
  * @features: acknowledged feature bits
  * @backend_features: acknowledged VHOST_BACKEND_F_* bits
- * @log_base: SET_LOG_BASE; kept for F_LOG_ALL
- * @log_call: SET_LOG_FD
+ * @log_base: SET_LOG_BASE
+ * @log_call: SET_LOG_FD: eventfd, changed with both vq->lock held
  * @scratch: the arrays that both queues work in; NULL without an owner
  * @frags: TX buffers
  * @large_frags: those for frames that do not fit a page
@@ -210,6 +206,14 @@ void vtap_dev_set_features(struct vtap_dev *dev, u64 features);
  */
 void vtap_dev_set_mem(struct vtap_dev *dev, struct vtap_mem *mem);
 
+/**
+ * vtap_dev_log_ok() - could the running queues log writes to all of guest memory
+ * @dev: device; dev->lock held
+ * @mem: memory table that would be in force
+ * @log_base: SET_LOG_BASE that would be
+ */
+bool vtap_dev_log_ok(const struct vtap_dev *dev, const struct vtap_mem *mem, u64 log_base);
+
 /** vtap_dev_lock_vqs() - take both vq->lock, in order */
 void vtap_dev_lock_vqs(struct vtap_dev *dev);
 
@@ -270,6 +274,16 @@ void vtap_vq_cancel_retry(struct vtap_vq *vq);
  * vq->lock held. A fault stops the queue.
  */
 void vtap_vq_signal(struct vtap_vq *vq);
+
+/** vtap_vq_log_tell() - signal the dirty log's eventfd; see vtap_vq_log_signal() */
+void vtap_vq_log_tell(struct vtap_vq *vq);
+
+/** vtap_vq_log_signal() - do that if pages were marked since; vq->lock held */
+static inline void vtap_vq_log_signal(struct vtap_vq *vq)
+{
+	if (unlikely(vq->ring.log.marked))
+		vtap_vq_log_tell(vq);
+}
 
 /**
  * vtap_vq_broken() - the ring reported -EPROTO: tell, count and trace why

@@ -19,6 +19,7 @@
 #include <linux/errno.h>
 #include <linux/kasan-checks.h>
 #include <linux/kernel.h>
+#include <linux/mutex.h>
 #include <linux/nospec.h>
 #include <linux/overflow.h>
 #include <linux/sort.h>
@@ -29,6 +30,8 @@
 #include <linux/virtio_config.h>
 #include <linux/virtio_ring.h>
 #include <linux/vhost_tap.h>
+
+#include <asm/futex.h>
 
 /* begin is false if the range leaves the owner's address space: no window then */
 #define vtap_guest_read_begin(ptr, len)		user_read_access_begin(ptr, len)
@@ -103,6 +106,23 @@ static __always_inline bool vtap_guest_put_bytes(u8 __user *dst, const u8 *src, 
 	return true;
 fault:
 	return false;
+}
+
+/**
+ * vtap_guest_set_bits() - set bits of a word in place, atomically; outside a window
+ * @word: the owner's, aligned
+ * @bits: to be set, in the host's byte order
+ *
+ * What futexes use for that: the page is brought in like for any other access,
+ * and made writable, but not pinned.
+ *
+ * Return: 0 or -EFAULT.
+ */
+static inline int vtap_guest_set_bits(u32 __user *word, u32 bits)
+{
+	int old;
+
+	return arch_futex_atomic_op_inuser(FUTEX_OP_OR, bits, &old, word) ? -EFAULT : 0;
 }
 
 /**

@@ -17,6 +17,32 @@ static int vtap_region_cmp(const void *va, const void *vb)
 	return a->order < b->order ? -1 : 1;
 }
 
+static int vtap_region_cmp_uaddr(const void *va, const void *vb)
+{
+	const struct vtap_region *a = va;
+	const struct vtap_region *b = vb;
+
+	if (a->uaddr == b->uaddr)
+		return 0;
+	return a->uaddr < b->uaddr ? -1 : 1;
+}
+
+/* Do two regions overlap where the owner has them? @mem is sorted by that. */
+static bool vtap_mem_is_aliased(const struct vtap_mem *mem)
+{
+	u64 last = 0;
+	u32 i;
+
+	for (i = 0; i < mem->nr; i++) {
+		const struct vtap_region *reg = &mem->region[i];
+
+		if (i && reg->uaddr <= last)
+			return true;
+		last = reg->uaddr + (reg->last - reg->gpa);
+	}
+	return false;
+}
+
 /*
  * The size comes back from an inclusive last address, modulo 2^64: 0 is an
  * empty region (also the one at address 0, whose @last looks like everything).
@@ -43,6 +69,8 @@ int vtap_mem_check_sort(struct vtap_mem *mem)
 			return -EFAULT;
 		mem->region[i].order = i;
 	}
+	sort(mem->region, mem->nr, sizeof(mem->region[0]), vtap_region_cmp_uaddr, NULL);
+	mem->aliased = vtap_mem_is_aliased(mem);
 	sort(mem->region, mem->nr, sizeof(mem->region[0]), vtap_region_cmp, NULL);
 
 	/* Cut what an earlier region holds already; drop what lies in it whole. */

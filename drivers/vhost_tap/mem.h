@@ -25,10 +25,13 @@ struct vtap_region {
 /**
  * struct vtap_mem - an immutable memory table, sorted by guest address
  * @nr: number of regions, 0 is allowed
+ * @aliased: two of them may share memory of the owner's: the guest sees that in
+ *	two places
  * @region: sorted by @gpa, no two of them overlap
  */
 struct vtap_mem {
 	u32 nr;
+	bool aliased;
 	struct vtap_region region[];
 };
 

@@ -21,6 +21,7 @@
 #define VTAP_RING_H
 
 #include "guest.h"
+#include "log.h"
 #include "mem.h"
 
 /* Longest chain, as in-tree: UIO_MAXIOV. */
@@ -89,6 +90,8 @@ struct vtap_ring {
 	bool indirect;			/* VIRTIO_F_INDIRECT_DESC */
 	bool notify_on_empty;		/* VIRTIO_F_NOTIFY_ON_EMPTY */
 	bool le;			/* ring fields are little-endian; vq.c decides */
+
+	struct vtap_log log;		/* set under the vq mutex, at any time */
 
 	/* where we stand */
 	u16 last_avail;			/* next entry to fetch */
@@ -189,7 +192,8 @@ static inline bool vtap_ring_access_ok(const struct vtap_ring *r, u32 num,
  * (queue the handler): kicks given before are not seen. A ring that stopped
  * on a broken entry goes on behind it only if the base was moved.
  *
- * Return: 0 or -EFAULT.
+ * Return: 0 or -EFAULT. Should the dirty log be at fault only, it is 0 and r->err
+ * is set: the first run tells.
  */
 static inline int vtap_ring_start(struct vtap_ring *r)
 {
@@ -238,9 +242,11 @@ static inline void vtap_ring_unfetch(struct vtap_ring *r, u32 n)
  * @n: not more than vtap_ring_outstanding()
  *
  * Writes their used entries (id and chain->written), then publishes all of
- * them in one step (I3). (VIRTIO 2.7.8)
+ * them in one step (I3). (VIRTIO 2.7.8) What was written is marked in the dirty
+ * log if that is on: buffers before, the used ring after that.
  *
- * Return: 0, or -EPROTO (r->err set): nothing of them was published then.
+ * Return: 0, or -EPROTO (r->err set): nothing of them was published then. Should
+ * marking the used ring fail, r->err is set and it is 0: they are handed back.
  */
 static inline int vtap_ring_complete(struct vtap_ring *r, u32 n)
 {

@@ -49,6 +49,7 @@
  * carries kick or signal orders what is before it against what is behind it.
  */
 #include "guest.h"
+#include "log.h"
 #include "mem.h"
 #include "ring.h"
 #include "ring_split.h"
@@ -93,7 +94,45 @@ fault:
 	return VHOST_TAP_RING_ERR_FAULT;
 }
 
-static int vtap_split_write16(const struct vtap_ring *r, __virtio16 __user *dst, u16 v)
+/*
+ * Something in the used ring was written: mark it in the dirty log, if it is to
+ * be. It has an address of its own there, and those that the guest sees it at
+ * besides.
+ */
+static noinline int vtap_split_log_used(struct vtap_ring *r, const void __user *first, size_t len)
+{
+	u64 gpa;
+	int err;
+
+	if (!(r->log.what & VTAP_LOG_USED))
+		return 0;
+	if (check_add_overflow(r->log.used_gpa, (u64)(first - (const void __user *)r->used), &gpa))
+		return VHOST_TAP_RING_ERR_FAULT;
+	err = vtap_log_pages(&r->log, gpa, len);
+	if (!err && r->mem && r->mem->aliased &&
+	    vtap_log_user(&r->log, r->mem, (unsigned long)first, len) == -EFAULT)
+		err = -EFAULT;
+	if (vtap_log_flush(&r->log) || err)
+		return VHOST_TAP_RING_ERR_FAULT;
+	return 0;
+}
+
+/* So were @n entries from @slot on, and perhaps the index. */
+static noinline int vtap_split_log_entries(struct vtap_ring *r, u32 slot, u32 n)
+{
+	const struct vring_used_elem __user *ring = r->used->ring;
+	u32 behind = min_t(u32, n, r->num - slot);
+	int err;
+
+	err = vtap_split_log_used(r, &ring[slot], behind * sizeof(*ring));
+	if (!err && n > behind)
+		err = vtap_split_log_used(r, ring, min_t(u32, n - behind, r->num) * sizeof(*ring));
+	if (!err)
+		err = vtap_split_log_used(r, &r->used->idx, sizeof(r->used->idx));
+	return err;
+}
+
+static int vtap_split_put16(const struct vtap_ring *r, __virtio16 __user *dst, u16 v)
 {
 	if (!vtap_guest_write_begin(dst, sizeof(*dst)))
 		return VHOST_TAP_RING_ERR_FAULT;
@@ -105,17 +144,30 @@ fault:
 	return VHOST_TAP_RING_ERR_FAULT;
 }
 
+/* The same for a field of the used ring, with all that belongs to it. */
+static int vtap_split_write16(struct vtap_ring *r, __virtio16 __user *dst, u16 v)
+{
+	int err = vtap_split_put16(r, dst, v);
+
+	if (unlikely(r->log.what) && !err)
+		err = vtap_split_log_used(r, dst, sizeof(*dst));
+	return err;
+}
+
 int vtap_ring_complete_split(struct vtap_ring *r, u32 n)
 {
 	const struct vtap_chain *c = &r->chain[r->nr_done];
 	const struct vtap_chain *end = c + n;
 	u32 slot = r->last_used & (r->num - 1);
 	u16 new = r->last_used + n;
+	const u32 first = slot;
 
 	if (unlikely(r->err))
 		return -EPROTO;
 	if (!n)
 		return 0;
+	if (unlikely(r->log.what) && vtap_log_chains(r, 0, n))
+		return vtap_split_broken(r, VHOST_TAP_RING_ERR_FAULT);
 
 	if (!r->writable) {
 		/* B: buffers have been read before the driver gets them back */
@@ -162,9 +214,14 @@ int vtap_ring_complete_split(struct vtap_ring *r, u32 n)
 		r->nr_chains = 0;
 		r->nr_segs = 0;
 	}
+	if (unlikely(r->log.what))
+		r->err = vtap_split_log_entries(r, first, n);
 	return 0;
 fault:
 	vtap_guest_write_end();
+	/* Some entries may have been written. */
+	if (r->log.what)
+		vtap_split_log_entries(r, first, n);
 	return vtap_split_broken(r, VHOST_TAP_RING_ERR_FAULT);
 }
 
@@ -296,13 +353,19 @@ int vtap_ring_start_split(struct vtap_ring *r)
 	r->published = false;
 	r->armed = true;
 
-	if (vtap_split_write16(r, &r->used->flags, 0))
+	if (vtap_split_put16(r, &r->used->flags, 0))
 		return -EFAULT;
 	r->used_flags = 0;
 	if (r->event_idx &&
-	    vtap_split_write16(r, vtap_split_avail_event(r), r->last_avail))
+	    vtap_split_put16(r, vtap_split_avail_event(r), r->last_avail))
 		return -EFAULT;
 	if (vtap_split_read16(r, &r->used->idx, &r->last_used))
 		return -EFAULT;
+	if (r->log.what) {
+		r->err = vtap_split_log_used(r, &r->used->flags, sizeof(r->used->flags));
+		if (!r->err && r->event_idx)
+			r->err = vtap_split_log_used(r, vtap_split_avail_event(r),
+						     sizeof(__virtio16));
+	}
 	return 0;
 }

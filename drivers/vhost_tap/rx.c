@@ -399,14 +399,33 @@ static bool vtap_rx_is_fault(struct vtap_rx *rx, const struct iovec *seg)
 	return fault_in_iov_iter_writeable(&iter, len);
 }
 
+/* What the frame at hand fills of each of the @n chains reserved for it. */
+static void vtap_rx_set_written(struct vtap_rx *rx, u32 n)
+{
+	struct vtap_chain *chain = vtap_ring_chain(&rx->vq->ring, rx->filled);
+	u32 left = rx->len + rx->vq->hlen;
+
+	for (; n; n--, chain++) {
+		chain->written = min(left, chain->len);
+		left -= chain->written;
+	}
+}
+
+/* They may have been written, but are not published: mark them. 0 or -EFAULT. */
+static int vtap_rx_log_scraps(struct vtap_rx *rx, u32 n)
+{
+	if (likely(!rx->vq->ring.log.what))
+		return 0;
+	vtap_rx_set_written(rx, n);
+	return vtap_log_chains(&rx->vq->ring, rx->filled, n);
+}
+
 /* Consume the frame at hand into the @n chains reserved for it. */
 static void vtap_rx_consume(struct vtap_rx *rx, u32 n)
 {
 	struct vtap_vq *vq = rx->vq;
 	struct vtap_ring *ring = &vq->ring;
 	const struct iovec *seg = &ring->seg[vtap_ring_chain(ring, rx->filled)->seg];
-	u32 i, left = rx->len + vq->hlen;
-	struct vtap_chain *chain;
 	struct iov_iter iter;
 	int len;
 
@@ -422,7 +441,7 @@ static void vtap_rx_consume(struct vtap_rx *rx, u32 n)
 		}
 	}
 
-	iov_iter_init(&iter, ITER_DEST, seg, rx->nsegs, left);
+	iov_iter_init(&iter, ITER_DEST, seg, rx->nsegs, rx->len + vq->hlen);
 	if (!vq->sock_hlen) {
 		struct virtio_net_hdr_mrg_rxbuf hdr = {
 			.num_buffers = __cpu_to_virtio16(ring->le, n),
@@ -442,17 +461,15 @@ static void vtap_rx_consume(struct vtap_rx *rx, u32 n)
 		goto lost;
 
 done:
-	for (i = 0; i < n; i++) {
-		chain = vtap_ring_chain(ring, rx->filled + i);
-		chain->written = min(left, chain->len);
-		left -= chain->written;
-	}
+	vtap_rx_set_written(rx, n);
 	rx->filled += n;
 	rx->frames++;
 	rx->filled_bytes += rx->len;
 	return;
 
 failed:
+	if (unlikely(vtap_rx_log_scraps(rx, n)))
+		goto lost;
 	/* Somebody else reads the same packet socket and was faster. */
 	if (!rx->frame && len == -EAGAIN)
 		return;
@@ -465,6 +482,8 @@ failed:
 lost:
 	vtap_rx_drop(rx, VHOST_TAP_DROP_SOCKET);
 fault:
+	/* Should that fail, too: it is for a fault that the queue stops. */
+	vtap_rx_log_scraps(rx, n);
 	if (!vtap_rx_settle(rx))
 		vtap_rx_broken(rx, VHOST_TAP_RING_ERR_FAULT);
 }
@@ -560,6 +579,9 @@ static int vtap_rx_burst(struct vtap_rx *rx)
 	if (!i)
 		return 0;
 	n = vtap_rx_copy(rx, hdr, i);
+	/* Where the log is at fault, the next frame meets that. */
+	if (unlikely(n < i && ring->log.what))
+		vtap_log_chains(ring, rx->filled + n, i - n);
 	while (unlikely(i > n))
 		bytes -= ((struct sk_buff *)skbs[--i])->len;
 	if (unlikely(!n))
@@ -657,6 +679,7 @@ void vtap_rx_run(struct vtap_vq *vq)
 	else
 		vtap_vq_broken(vq);
 	vtap_ring_unfetch(ring, vtap_ring_outstanding(ring));
+	vtap_vq_log_signal(vq);
 out:
 	mutex_unlock(&vq->lock);
 }

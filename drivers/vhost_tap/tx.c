@@ -461,6 +461,7 @@ void vtap_tx_run(struct vtap_vq *vq)
 	} else if (unlikely(ret == -ENOBUFS)) {
 		vtap_vq_retry(vq);
 	}
+	vtap_vq_log_signal(vq);
 out:
 	mutex_unlock(&vq->lock);
 }

@@ -17,6 +17,7 @@
 #define VTAP_FEATURES (BIT_ULL(VIRTIO_F_NOTIFY_ON_EMPTY) |	\
 		       BIT_ULL(VIRTIO_RING_F_INDIRECT_DESC) |	\
 		       BIT_ULL(VIRTIO_RING_F_EVENT_IDX) |	\
+		       BIT_ULL(VHOST_F_LOG_ALL) |		\
 		       BIT_ULL(VIRTIO_F_ANY_LAYOUT) |		\
 		       BIT_ULL(VIRTIO_F_VERSION_1) |		\
 		       BIT_ULL(VIRTIO_NET_F_MRG_RXBUF) |	\
@@ -33,6 +34,8 @@ static long vtap_uapi_set_features(struct vtap_dev *dev, u64 __user *argp)
 		return -EFAULT;
 	if (features & ~VTAP_FEATURES)
 		return -EOPNOTSUPP;
+	if (features & BIT_ULL(VHOST_F_LOG_ALL) && !vtap_dev_log_ok(dev, dev->mem, dev->log_base))
+		return -EFAULT;
 	vtap_dev_set_features(dev, features);
 	return 0;
 }
@@ -102,6 +105,11 @@ static long vtap_uapi_set_mem_table(struct vtap_dev *dev, struct vhost_memory __
 	err = vtap_mem_check_sort(mem);
 	if (err)
 		goto err_free;
+	if (dev->features & BIT_ULL(VHOST_F_LOG_ALL) &&
+	    !vtap_dev_log_ok(dev, mem, dev->log_base)) {
+		err = -EFAULT;
+		goto err_free;
+	}
 
 	vtap_dev_set_mem(dev, mem);
 	return 0;
@@ -127,8 +135,11 @@ static long vtap_uapi_set_log_base(struct vtap_dev *dev, u64 __user *argp)
 	for (i = 0; i < VTAP_VQ_MAX; i++)
 		if (dev->vq[i].sock && !vtap_vq_access_ok(&dev->vq[i], base))
 			ok = false;
-	if (ok)
+	if (ok) {
 		dev->log_base = base;
+		for (i = 0; i < VTAP_VQ_MAX; i++)
+			dev->vq[i].ring.log.base = base;
+	}
 	vtap_dev_unlock_vqs(dev);
 	return ok ? 0 : -EFAULT;
 }

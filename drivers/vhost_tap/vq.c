@@ -140,6 +140,9 @@ void vtap_vq_set_features(struct vtap_vq *vq)
 
 	lockdep_assert_held(&vq->lock);
 	vtap_ring_set_features(&vq->ring, features);
+	vq->ring.log.what &= ~VTAP_LOG_DATA;
+	if (features & BIT_ULL(VHOST_F_LOG_ALL))
+		vq->ring.log.what |= VTAP_LOG_DATA;
 	vq->ring.le = features & BIT_ULL(VIRTIO_F_VERSION_1) || !vq->user_be;
 	vq->mergeable = features & BIT_ULL(VIRTIO_NET_F_MRG_RXBUF);
 	vq->hlen = features & (BIT_ULL(VIRTIO_NET_F_MRG_RXBUF) | BIT_ULL(VIRTIO_F_VERSION_1)) ?
@@ -165,8 +168,7 @@ void vtap_vq_reset(struct vtap_vq *vq)
 	r->armed = false;
 	r->err = VHOST_TAP_RING_ERR_NONE;
 	r->last_region = 0;
-	vq->log_addr = 0;
-	vq->log_used = false;
+	memset(&r->log, 0, sizeof(r->log));
 	vq->user_be = vtap_vq_host_be();
 	vq->busyloop_timeout = 0;
 	vq->answer_ns = 0;
@@ -204,7 +206,9 @@ bool vtap_vq_access_ok(const struct vtap_vq *vq, u64 log_base)
 
 	lockdep_assert_held(&vq->lock);
 	/* The table itself was checked when it was set. */
-	return r->mem && vtap_vq_log_ok(vq, vq->log_used, vq->log_addr, log_base) &&
+	return r->mem &&
+	       (!(r->log.what & VTAP_LOG_DATA) || vtap_log_mem_ok(log_base, r->mem)) &&
+	       vtap_vq_log_ok(vq, r->log.what & VTAP_LOG_USED, r->log.used_gpa, log_base) &&
 	       vtap_ring_access_ok(r, r->num, r->desc, r->avail, r->used);
 }
 
@@ -258,8 +262,10 @@ static long vtap_vq_set_addr(struct vtap_vq *vq, void __user *argp)
 	r->used = used;
 	/* The cached index promised entries of the old place. */
 	r->avail_idx = r->last_avail;
-	vq->log_used = log_used;
-	vq->log_addr = addr.log_guest_addr;
+	r->log.what &= ~VTAP_LOG_USED;
+	if (log_used)
+		r->log.what |= VTAP_LOG_USED;
+	r->log.used_gpa = addr.log_guest_addr;
 	return 0;
 }
 
@@ -472,8 +478,12 @@ void vtap_vq_signal(struct vtap_vq *vq)
 	int r;
 
 	lockdep_assert_held(&vq->lock);
+	vtap_vq_log_signal(vq);
 	if (!vq->call) {
 		vq->call_due = true;
+		/* For what marking the used ring has met. */
+		if (unlikely(vq->ring.err))
+			vtap_vq_broken(vq);
 		return;
 	}
 	r = vtap_ring_should_signal(&vq->ring);
@@ -488,6 +498,16 @@ void vtap_vq_signal(struct vtap_vq *vq)
 	} else {
 		vtap_stat_inc(&vq->stats.signals_suppressed);
 	}
+}
+
+void vtap_vq_log_tell(struct vtap_vq *vq)
+{
+	struct eventfd_ctx *call = vq->dev->log_call;
+
+	lockdep_assert_held(&vq->lock);
+	vq->ring.log.marked = false;
+	if (call)
+		eventfd_signal(call);
 }
 
 void vtap_vq_broken(struct vtap_vq *vq)
@@ -562,6 +582,7 @@ bool vtap_vq_busy_poll(struct vtap_vq *vq)
 	}
 	if (theirs)
 		vtap_worker_queue(vq->dev, &other->again);
+	vtap_vq_log_signal(other);
 	mutex_unlock(&other->lock);
 
 	if (ours) {

@@ -28,7 +28,8 @@
  * @VHOST_TAP_RING_ERR_SEGMENTS: A chain of more than 1024 segments, or one in
  *   an indirect table with more descriptors than that and than the ring has.
  * @VHOST_TAP_RING_ERR_LENGTH: A chain of 2^32 bytes or more.
- * @VHOST_TAP_RING_ERR_FAULT: Guest memory could not be read or written.
+ * @VHOST_TAP_RING_ERR_FAULT: Guest memory could not be read or written, or
+ *   what was written not be marked in the dirty log.
  */
 enum vhost_tap_ring_err {
 	VHOST_TAP_RING_ERR_NONE,

@@ -194,3 +194,19 @@ int guest_copy_out(void *dst, const void *src, size_t len)
 	memcpy(dst, src, len);
 	return 0;
 }
+
+int guest_set_bits(u32 *word, u32 bits)
+{
+	int m = find(word, sizeof(*word));
+
+	if (window.what != GUEST_NONE)
+		stray("bits set inside of a window", word, sizeof(*word));
+	if ((unsigned long)word % sizeof(*word))
+		stray("bits set in no aligned word", word, sizeof(*word));
+	if (fails(m))
+		return -EFAULT;
+	if (guest.on_bits)
+		guest.on_bits(word, bits);
+	*word |= bits;
+	return 0;
+}

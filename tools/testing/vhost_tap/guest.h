@@ -50,6 +50,7 @@ typedef __u64 u64;
 #define min_t(type, a, b) ({ type a_ = (a); type b_ = (b); a_ < b_ ? a_ : b_; })
 #define max_t(type, a, b) ({ type a_ = (a); type b_ = (b); a_ > b_ ? a_ : b_; })
 #define min(a, b)	min_t(typeof(a), a, b)
+#define max(a, b)	max_t(typeof(a), a, b)
 
 #define smp_rmb()	__atomic_thread_fence(__ATOMIC_ACQUIRE)
 #define smp_wmb()	__atomic_thread_fence(__ATOMIC_RELEASE)
@@ -164,6 +165,12 @@ static inline int vtap_guest_copy_out(void *dst, const void *src, size_t len)
 	return 0;
 }
 
+static inline int vtap_guest_set_bits(u32 *word, u32 bits)
+{
+	__atomic_fetch_or(word, bits, __ATOMIC_RELAXED);
+	return 0;
+}
+
 #else /* !VTAP_GUEST_FAST */
 
 #define vtap_guest_read_begin(ptr, len)		guest_begin(GUEST_READ, ptr, len, NULL, 0)
@@ -191,6 +198,7 @@ static inline int vtap_guest_copy_out(void *dst, const void *src, size_t len)
 
 #define vtap_guest_copy_in(dst, src, len)	guest_copy_in(dst, src, len)
 #define vtap_guest_copy_out(dst, src, len)	guest_copy_out(dst, src, len)
+#define vtap_guest_set_bits(word, bits)		guest_set_bits(word, bits)
 
 #endif /* VTAP_GUEST_FAST */
 
@@ -204,6 +212,7 @@ int guest_get(void *dst, const void *src, size_t len);
 int guest_put(const void *src, void *dst, size_t len);
 int guest_copy_in(void *dst, const void *src, size_t len);
 int guest_copy_out(void *dst, const void *src, size_t len);
+int guest_set_bits(u32 *word, u32 bits);
 
 /* What tests call. */
 
@@ -220,6 +229,7 @@ int guest_copy_out(void *dst, const void *src, size_t len);
  * @scribble: every byte read is changed in guest memory at once
  * @on_get: called after each read
  * @on_put: called before each write
+ * @on_bits: called before bits are set in a word
  */
 struct guest {
 	unsigned long fail_at;
@@ -231,6 +241,7 @@ struct guest {
 	bool scribble;
 	void (*on_get)(const void *src, size_t len);
 	void (*on_put)(const void *dst, size_t len);
+	void (*on_bits)(const u32 *word, u32 bits);
 };
 
 extern struct guest guest;
