@@ -164,7 +164,9 @@ if run_child make -s --no-print-directory -j"$(nproc)" -C "$dir" OUT="$out/build
 		elif awk -v got="${lines% *}" -v want="$gate" 'BEGIN { exit !(got >= want) }'; then
 			result ok "$file: ${lines% *} % of ${lines#* } lines"
 		else
-			grep -E '^ +#####:' "$out/build/cov/$file.gcov" 2>/dev/null | head -n 20 | sed 's/^/# /'
+			# the lines that nobody reached
+			(cd "$dir" && gcov -t -o "$out/build/cov" "$out/build/cov/${file%.c}.gcda") \
+				2>/dev/null | sed -n '/^ *#####:/{s/^/# /;p}' | head -n 30 || :
 			result not_ok "$file: ${lines% *} % of ${lines#* } lines, and not $gate %"
 		fi
 	done < <(cd "$VTAP_TREE/drivers/vhost_tap" && set -f && for g in $portable; do

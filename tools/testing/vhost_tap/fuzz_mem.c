@@ -13,7 +13,8 @@
  *	2	number (1) of buffers, each NUMBER LEN: one chain of them through the
  *		ring, completed
  *	3	the same, fetched and given back
- *	4	NUMBER NUMBER NUMBER: base, address and length for vtap_log_access_ok()
+ *	4	NUMBER NUMBER NUMBER: base, address and length for vtap_log_access_ok(),
+ *		base and table for vtap_log_mem_ok()
  *
  *	NUMBER	a byte K: K & 15: 0 to 7: the edge[] below; 8: the number before;
  *		9: a region's first address; 10: its last; 11: 2^(K >> 4); 12: the
@@ -219,10 +220,19 @@ static void log_limits(struct input *in)
 	u64 len = take_number(in);
 	u128 last = (u128)gpa + len - 1;
 	bool want;
+	u32 i;
 
 	/* a bit for each page, and all bytes that hold one of them in reach */
 	want = !len || (last >> 64 == 0 && base + last / VTAP_LOG_BYTE_SPAN + 1 <= LIMIT);
 	MUST(vtap_log_access_ok(base, gpa, len) == want);
+
+	/* and for all of the table that is there */
+	want = true;
+	for (i = 0; i < nr_arrived; i++) {
+		last = (u128)arrived[i].gpa + arrived[i].size - 1;
+		want &= base + last / VTAP_LOG_BYTE_SPAN + 1 <= LIMIT;
+	}
+	MUST(vtap_log_mem_ok(base, drv.table) == want);
 }
 
 void fuzz_one(struct input *in)

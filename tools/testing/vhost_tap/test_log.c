@@ -85,6 +85,29 @@ static void case44_limits(void)
 	CHECK(!vtap_log_access_ok(~0ULL - 1, 0, 1));
 }
 
+/* The bitmap must do for each region, whichever of them is the one it is too short for. */
+static void case44_table(void)
+{
+	u32 i;
+
+	drv_init(16, true, 0);
+	drv_table_clear();
+	CHECK(vtap_log_mem_ok(LIMIT, drv.table));
+	for (i = 0; i < 3; i++)
+		drv_table_add(i * SPAN, i == 1 ? 1 : SPAN, 0);
+	CHECK_EQ(drv_table_done(), 0);
+	CHECK(vtap_log_mem_ok(0x1000, drv.table));
+	CHECK(vtap_log_mem_ok(LIMIT - 3, drv.table));
+	CHECK(!vtap_log_mem_ok(LIMIT - 2, drv.table));
+	CHECK(!vtap_log_mem_ok(LIMIT, drv.table));
+	drv_table_clear();
+	drv_table_add(~0ULL - 0xfff, 0x1000, 0);
+	drv_table_add(0x1000, 0x1000, 0);
+	CHECK_EQ(drv_table_done(), 0);
+	CHECK(!vtap_log_mem_ok(LIMIT - ~0ULL / SPAN, drv.table));
+	CHECK(vtap_log_mem_ok(LIMIT - ~0ULL / SPAN - 1, drv.table) == (~0ULL / SPAN < LIMIT));
+}
+
 static void pages(void)
 {
 	u32 round;
@@ -432,6 +455,7 @@ static void off(void)
 
 static const struct tap_test tests[] = {
 	{ "case44_limits", case44_limits },
+	{ "case44_table", case44_table },
 	{ "pages", pages },
 	{ "together", together },
 	{ "aliases", aliases },
