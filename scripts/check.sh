@@ -65,6 +65,14 @@ tap_reset()
 	seen=0 bad=0 plan="" before=()
 }
 
+# show_before: what a program said since its last result, the last lines of it.
+show_before()
+{
+	local from=$((${#before[@]} > 40 ? ${#before[@]} - 40 : 0))
+
+	[ ${#before[@]} = 0 ] || printf '# %s\n' "${before[@]:from}"
+}
+
 tap_line()	# PROGRAM LINE
 {
 	local prog=$1 line=$2 name
@@ -74,7 +82,7 @@ tap_line()	# PROGRAM LINE
 		name=${BASH_REMATCH[3]}
 		if [ -n "${BASH_REMATCH[1]}" ] && [[ ! $name =~ \#\ *(TODO|SKIP) ]]; then
 			bad=$((bad + 1))
-			[ ${#before[@]} = 0 ] || printf '# %s\n' "${before[@]: -40}"
+			show_before
 			result not_ok "$prog: $name"
 		elif [[ $name =~ ^(.*[^ ])?\ *\#\ *SKIP\ *(.*)$ ]]; then
 			result ok "$prog: ${BASH_REMATCH[1]:-all}" "${BASH_REMATCH[2]}"
@@ -103,10 +111,10 @@ tap_end()	# PROGRAM STATUS
 		# kselftest's word for "skipped"
 		[ "$seen" -gt 0 ] || result ok "$prog" "${before[*]: -1}"
 	elif [ "$status" != 0 ] && [ "$bad" = 0 ]; then
-		[ ${#before[@]} = 0 ] || printf '# %s\n' "${before[@]: -40}"
+		show_before
 		result not_ok "$prog: ended with status $status"
 	elif [ -n "$plan" ] && [ "$plan" != "$seen" ]; then
-		[ ${#before[@]} = 0 ] || printf '# %s\n' "${before[@]: -40}"
+		show_before
 		result not_ok "$prog: planned $plan results, gave $seen"
 	elif [ "$seen" = 0 ]; then
 		result ok "$prog"
@@ -215,7 +223,7 @@ run_vm()
 			'@@end '*)
 				rest=${line#@@end "$prog" }
 				if [ -n "$timeout" ]; then
-					printf '# %s\n' "${before[@]: -20}"
+					show_before
 					result not_ok "$kernel: $prog: did not end within $timeout s"
 				else
 					tap_end "$kernel: $prog" "$rest"
