@@ -16,7 +16,7 @@ KVARS := $(foreach v,W C V KCFLAGS,$(if $($(v)),$(v)=$($(v))))
 .DEFAULT_GOAL := all
 .PHONY: all modules tools install uninstall modules_install demo check check-all
 .PHONY: bench bench-ring bench-icount bench-guests check-build vm style mutants
-.PHONY: fuzz dkms-install dkms-uninstall clean help deps
+.PHONY: fuzz hostile dkms-install dkms-uninstall clean help deps
 
 all: modules tools
 
@@ -83,6 +83,9 @@ mutants:
 fuzz:
 	@$(S)/fuzz.sh $(if $(SECONDS),--seconds $(SECONDS)) $(FUZZ)
 
+hostile:
+	@$(S)/hostile.sh $(if $(ROUNDS),--rounds $(ROUNDS)) $(if $(SEED),--seed $(SEED))
+
 vm:
 	@$(S)/build.sh --kernel $(KERNEL) >/dev/null
 	@$(S)/vm.sh --kernel $(KERNEL) --modules out/$(KERNEL)/modules \
@@ -112,6 +115,7 @@ help:
 	@echo '                     (ROUNDS=N, SCENARIOS="vm-vm/* …" picks)'
 	@echo 'make mutants         plant known bugs, prove that a test fails for each'
 	@echo 'make fuzz            the portable files under libFuzzer (SECONDS=60 each; FUZZ="ring mem msg" picks)'
+	@echo 'make hostile         a hostile guest, many rounds (ROUNDS=N, SEED=N)'
 	@echo 'make bench-ring      the ring code alone on the bare CPU, beside vringh'
 	@echo 'make bench-icount    instructions a packet, compared with the record (RECORD=1 renews it)'
 	@echo 'make style           checkpatch, sparse, coccicheck, include rules, shellcheck'

@@ -3,13 +3,14 @@
 # uml.sh - User Mode Linux: a host kernel that is a program of this machine, for
 # what emulation of a whole machine is too slow for (QEMU in the host VM).
 #
-# usage: scripts/uml.sh get          print its folder; builds it if the cache
-#                                    lacks it (about 5 minutes)
-#        scripts/uml.sh module OUT   build the module for it; OUT/vhost_tap.ko
-#        scripts/uml.sh run DIR MB   run it with MB of memory until it switches
-#                                    itself off; DIR is writable inside and holds
-#                                    `job`, see scripts/guests/uml-init; 98 when
-#                                    its log holds an oops or a warning
+# usage: scripts/uml.sh [--debug] COMMAND
+#
+#   get          print its folder; builds it if the cache lacks it (5 minutes)
+#   module OUT   build the module for it; OUT/vhost_tap.ko
+#   run DIR MB   run it with MB of memory until it switches itself off; DIR is
+#                writable inside and holds `job`, see scripts/guests/uml-init; 98
+#                when its log holds an oops or a warning
+#   --debug      a kernel with KASAN, UBSAN and lockdep
 #
 # The folder holds `linux` (the program), `kdir` (good for make ARCH=um -C … M=…)
 # and `modules` (vhost_net and what it needs). It is keyed by the version of
@@ -17,10 +18,12 @@
 # complete.
 set -euo pipefail
 . "$(dirname "$0")/lib.sh"
+. "$VTAP_TREE/scripts/vm/common"
 
 SERIES=6.12
 LAYOUT=1	# raise it when the folder's layout changes
 G=$VTAP_TREE/scripts/guests
+fragments=("$G/uml.config")
 LOG=$VTAP_CACHE/uml/build.log
 
 # trim DIR: what building a module never reads goes; it is most of it.
@@ -51,7 +54,8 @@ build()	# DIR
 		patch -s -d "$d/src" -p 1 <"$p" >&2 || die "$p does not apply"
 	done
 	say "building User Mode Linux $version, about 5 minutes on two processors; output in $LOG"
-	if ! make -C "$d/src" ARCH=um O="$d/kdir" KCONFIG_ALLCONFIG="$G/uml.config" \
+	cat "${fragments[@]}" >"$d/all.config"
+	if ! make -C "$d/src" ARCH=um O="$d/kdir" KCONFIG_ALLCONFIG="$d/all.config" \
 			allnoconfig >"$LOG" 2>&1 ||
 	   ! run_child nice -n 10 make -C "$d/kdir" ARCH=um -j"$(nproc)" \
 			>>"$LOG" 2>&1 </dev/null; then
@@ -60,7 +64,7 @@ build()	# DIR
 	fi
 	while read -r p; do
 		grep -qxF "$p" "$d/kdir/.config" || say "the configuration lacks $p"
-	done < <(grep '^CONFIG' "$G/uml.config")
+	done < <(grep '^CONFIG' "$d/all.config")
 	mv "$d/kdir/linux" "$d/linux"
 	cp "$d"/kdir/drivers/vhost/*.ko "$d/modules/"
 	trim "$d"
@@ -74,7 +78,7 @@ get()
 
 	version=$(<"$("$VTAP_TREE/scripts/kernel.sh" get "$SERIES")/version")
 	d=$VTAP_CACHE/uml/$(tr '~:' '__' <<<"$version")
-	d+=-$(cat "$G/uml.config" "$G"/uml-*.patch | sha256sum | cut -c 1-12)-l$LAYOUT
+	d+=-$(cat "${fragments[@]}" "$G"/uml-*.patch | sha256sum | cut -c 1-12)-l$LAYOUT
 	if [ ! -e "$d/complete" ]; then
 		mkdir -p "$VTAP_CACHE/uml"
 		take_lock "$VTAP_CACHE/uml/.lock"
@@ -168,8 +172,7 @@ run()	# DIR MB
 	wait "$uml" || :
 	uml=""
 	[ -e "$dir/status" ] || { tail -n 20 "$dir/console" >&2; die "User Mode Linux died"; }
-	bad=$(grep -aE 'BUG:|WARNING:|Oops|Call Trace|INFO: task .* blocked|Kernel panic|detected stalls|refcount_t:|Bad page' \
-		"$dir/dmesg" || :)
+	bad=$(grep -aE "$SPLAT|Kernel panic" "$dir/dmesg" || :)
 	if [ -n "$bad" ]; then
 		say "the kernel complained:"
 		head -n 20 <<<"$bad" >&2
@@ -178,6 +181,10 @@ run()	# DIR MB
 	return "$(<"$dir/status")"
 }
 
+if [ "${1:-}" = --debug ]; then
+	fragments+=("$G/uml-debug.config")
+	shift
+fi
 case ${1:-} in
 get)	get ;;
 module)	[ $# = 2 ] || die "module needs a folder to build in"
