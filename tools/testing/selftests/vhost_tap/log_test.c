@@ -437,6 +437,10 @@ TEST_F(log1, case44_faults)
 		ASSERT_EQ(0, dirty_switch(g, false));
 
 		ASSERT_EQ(0, guest_attach(g, g->tap.fd));
+		/* idle, or the first that it logs is that it goes to sleep */
+		ASSERT_EQ(0, guest_tx(g, NULL, t->before, 100));
+		ASSERT_EQ(0, guest_tx_sync(g));
+		ASSERT_TRUE(wait_until(ring_split_kicks_on(&g->dev.ring[VQ_TX])));
 		ASSERT_EQ(0, dirty_set_addr(g, VQ_TX, true, dirty_used_gpa(&g->dev.ring[VQ_TX])));
 		ASSERT_EQ(1, guest_tx_blast(g, 100, 1));
 		guest_tx_flush(g);
