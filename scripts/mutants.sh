@@ -277,12 +277,13 @@ while [ ${#left[@]} -gt 0 ]; do
 		printf '%s\n' "$text" >>"$log"
 		case $text in
 		'@@begin '*)
-			label=${text#@@begin }
+			label=${text#@@begin } began=$SECONDS
 			say "running $label: $(cut -d ' ' -f 4- <<<"${line[$label]}")"
 			mkdir -p "$out/run/${label%/*}"
 			: >"$out/run/$label.out" ;;
 		'@@end '*)
 			status=${text##* }
+			say "$label: $((SECONDS - began)) s"
 			echo "$status" >"$out/run/$label.status"
 			finish "$label" "$status"
 			left=("${left[@]:1}")

@@ -16,7 +16,13 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "env.h"
 #include "util.h"
+
+int watchdog_ms(void)
+{
+	return env_number("VTAP_WATCHDOG_MS", 20000);
+}
 
 uint64_t now_ns(void)
 {
