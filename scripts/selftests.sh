@@ -40,11 +40,19 @@ rsync -a --delete "$tree/include" "$t/"
 # What somebody built in the tree itself stays there.
 rsync -a --exclude obj --exclude '*.a' --exclude '*.o' --exclude '*_test' --exclude vhost_bench \
 	"$tree/tools/testing/selftests/vhost_tap" "$t/tools/testing/selftests/"
-make -C "$t/tools/testing/selftests" TARGETS=vhost_tap -j"$(nproc)" >&2 ||
+# lib.mk takes the folder to build in from make's level of recursion, and from OUTPUT:
+# said here, so that a caller who is a make himself changes nothing. Left to itself it
+# would then build in /, where every tree and kernel meets the programs of the others.
+programs=$t/tools/testing/selftests/vhost_tap
+ksft()
+{
+	env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL make -C "$programs" OUTPUT="$programs" "$@"
+}
+ksft -j"$(nproc)" all >&2 ||
 	die "the kselftests do not build (see above)"
 rm -rf "$out/kselftest"
-make -s -C "$t/tools/testing/selftests/vhost_tap" INSTALL_PATH="$out/kselftest" install >&2
-make -s --no-print-directory COLLECTION=x -C "$t/tools/testing/selftests/vhost_tap" \
-	emit_tests | sed 's/^x://' >"$out/kselftest/programs"
+ksft -s INSTALL_PATH="$out/kselftest" install >&2
+ksft -s --no-print-directory COLLECTION=x emit_tests |
+	sed 's/^x://' >"$out/kselftest/programs"
 [ -s "$out/kselftest/programs" ] || die "the kselftests have no program"
 echo "$out/kselftest"
