@@ -16,9 +16,9 @@
 #include "dev.h"
 
 /*
- * The arrays that the two queues work in. They share most of it: one worker runs
- * them in turn, and between two runs nothing is outstanding. Only what RX holds
- * lasts longer.
+ * The arrays that the two queues work in. They share most of it as long as there
+ * is one worker, which runs them in turn: between two runs nothing is outstanding.
+ * Only what RX holds lasts longer. Once there is a second worker they do not share.
  *
  * By far the most of a device, so it is there only while it has an owner, and
  * accounted to that. In single pages, ten of them: as a power of two it would be
@@ -83,6 +83,25 @@ int vtap_dev_open(struct inode *inode, struct file *file)
 	return 0;
 }
 
+static struct vtap_scratch *vtap_dev_new_scratch(void)
+{
+	/* On 64-bit hosts with pages of 4 KiB, as told above. */
+	BUILD_BUG_ON(sizeof(struct vtap_scratch) > 10 * 4096);
+	return __vmalloc(sizeof(struct vtap_scratch),
+			 GFP_KERNEL_ACCOUNT | __GFP_ZERO | __GFP_NOWARN);
+}
+
+/* Let TX work in @scratch, or in nothing. It does not run. */
+static void vtap_dev_set_tx_scratch(struct vtap_dev *dev, struct vtap_scratch *scratch)
+{
+	struct vtap_vq *tx = &dev->vq[VTAP_VQ_TX];
+
+	tx->xdp = scratch ? scratch->xdp : NULL;
+	tx->ring.chain = scratch ? scratch->tx_chain : NULL;
+	tx->ring.seg = scratch ? scratch->seg : NULL;
+	tx->ring.copy = scratch ? &scratch->copy : NULL;
+}
+
 /*
  * Let the two queues work in @scratch, or in nothing. No queue runs: there is
  * no worker yet, or no more.
@@ -90,18 +109,33 @@ int vtap_dev_open(struct inode *inode, struct file *file)
 static void vtap_dev_set_scratch(struct vtap_dev *dev, struct vtap_scratch *scratch)
 {
 	struct vtap_vq *rx = &dev->vq[VTAP_VQ_RX];
-	struct vtap_vq *tx = &dev->vq[VTAP_VQ_TX];
 
+	vfree(dev->tx_scratch);
+	dev->tx_scratch = NULL;
 	vfree(dev->scratch);
 	dev->scratch = scratch;
 	rx->held = scratch ? scratch->held : NULL;
 	rx->ring.chain = scratch ? scratch->rx_chain : NULL;
 	rx->ring.seg = scratch ? scratch->seg : NULL;
 	rx->ring.copy = scratch ? &scratch->copy : NULL;
-	tx->xdp = scratch ? scratch->xdp : NULL;
-	tx->ring.chain = scratch ? scratch->tx_chain : NULL;
-	tx->ring.seg = scratch ? scratch->seg : NULL;
-	tx->ring.copy = scratch ? &scratch->copy : NULL;
+	vtap_dev_set_tx_scratch(dev, scratch);
+}
+
+int vtap_dev_split(struct vtap_dev *dev)
+{
+	struct vtap_vq *tx = &dev->vq[VTAP_VQ_TX];
+
+	lockdep_assert_held(&dev->lock);
+	if (dev->tx_scratch)
+		return 0;
+	dev->tx_scratch = vtap_dev_new_scratch();
+	if (!dev->tx_scratch)
+		return -ENOMEM;
+	/* TX may have a backend, but nothing is outstanding under its lock. */
+	mutex_lock(&tx->lock);
+	vtap_dev_set_tx_scratch(dev, dev->tx_scratch);
+	mutex_unlock(&tx->lock);
+	return 0;
 }
 
 /*
@@ -131,7 +165,7 @@ static struct vtap_sock *vtap_dev_detach(struct vtap_vq *vq)
 }
 
 /*
- * Back to a device without an owner. Ends the worker before anything that it
+ * Back to a device without an owner. Ends the workers before anything that it
  * could look at goes away.
  */
 static void vtap_dev_stop(struct vtap_dev *dev)
@@ -152,7 +186,7 @@ static void vtap_dev_stop(struct vtap_dev *dev)
 		vtap_vq_cancel_retry(vq);
 	}
 	/* Nothing queues any more, and the last runs find no backend. */
-	vtap_worker_destroy(dev);
+	vtap_worker_destroy_all(dev);
 	for (i = 0; i < VTAP_VQ_MAX; i++)
 		vtap_sock_put(sock[i]);
 
@@ -203,9 +237,8 @@ int vtap_dev_set_owner(struct vtap_dev *dev)
 {
 	struct vtap_scratch *scratch;
 	int err;
+	u32 i;
 
-	/* On 64-bit hosts with pages of 4 KiB, as told above. */
-	BUILD_BUG_ON(sizeof(*scratch) > 10 * 4096);
 	lockdep_assert_held(&dev->lock);
 
 	if (dev->mm)
@@ -216,16 +249,19 @@ int vtap_dev_set_owner(struct vtap_dev *dev)
 		return -EPERM;
 	dev->owner = task_tgid_nr(current);
 
-	scratch = __vmalloc(sizeof(*scratch), GFP_KERNEL_ACCOUNT | __GFP_ZERO | __GFP_NOWARN);
+	scratch = vtap_dev_new_scratch();
 	if (!scratch) {
 		err = -ENOMEM;
 		goto err_mm;
 	}
 	vtap_dev_set_scratch(dev, scratch);
 
+	/* The first one, and so with id 0. */
 	err = vtap_worker_create(dev);
-	if (err)
+	if (err < 0)
 		goto err_scratch;
+	for (i = 0; i < VTAP_VQ_MAX; i++)
+		vtap_worker_attach(&dev->vq[i], err);
 	return 0;
 
 err_scratch:
@@ -324,7 +360,7 @@ static int vtap_dev_attach(struct vtap_vq *vq, struct vtap_sock *sock)
 		/* The old one goes on, if it did; its next run watches it again. */
 		vq->ring.err = ring_err;
 		if (old)
-			vtap_worker_queue(vq->dev, &vq->again);
+			vtap_worker_queue(vq, &vq->again);
 		return err;
 	}
 	if (old)
@@ -336,7 +372,7 @@ static int vtap_dev_attach(struct vtap_vq *vq, struct vtap_sock *sock)
 	trace_vhost_tap_attach(vq->dev->id, vq->index, vq->ring.last_avail, 0);
 
 	/* Whatever the guest kicked for before there was a backend (I4). */
-	vtap_worker_queue(vq->dev, &vq->again);
+	vtap_worker_queue(vq, &vq->again);
 	return 0;
 }
 
@@ -373,7 +409,7 @@ int vtap_dev_set_backend(struct vtap_dev *dev, u32 index, int fd)
 	old = vq->sock;
 	if (old && old->sock == sock->sock) {
 		/* Nothing to change, but maybe the tap is back from a detach. */
-		vtap_worker_queue(dev, &vq->again);
+		vtap_worker_queue(vq, &vq->again);
 		old = sock;
 	} else {
 		err = vtap_dev_attach(vq, sock);

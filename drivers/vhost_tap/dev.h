@@ -43,6 +43,8 @@ enum {
  * @lock: see above
  * @ring: its memory and position
  * @dev: device
+ * @worker: who runs its handler, one of dev->worker[]; changed under dev->lock.
+ *	NULL without an owner
  * @index: VTAP_VQ_RX or VTAP_VQ_TX
  * @sock: backend; NULL while stopped
  * @hlen: virtio-net header bytes that the guest sees: 10 or 12
@@ -72,6 +74,7 @@ struct vtap_vq {
 	struct mutex lock;	/* a whole run, and changes of what it looks at */
 	struct vtap_ring ring;
 	struct vtap_dev *dev;
+	struct vtap_worker __rcu *worker;
 	u32 index;
 	struct vtap_sock *sock;
 	u16 hlen;
@@ -110,19 +113,17 @@ struct vtap_scratch;
  * @list: place in vtap_dev_list
  * @mm: the owner's memory; NULL without an owner
  * @owner: tgid of the owner in the initial namespace, 0 without one
- * @worker: NULL without an owner
+ * @worker: by id; NULL where there is none, as everywhere without an owner
  * @mem: memory table; NULL until SET_MEM_TABLE
  * @features: acknowledged feature bits
  * @backend_features: acknowledged VHOST_BACKEND_F_* bits
  * @log_base: SET_LOG_BASE
  * @log_call: SET_LOG_FD: eventfd, changed with both vq->lock held
  * @scratch: the arrays that both queues work in; NULL without an owner
+ * @tx_scratch: those of TX, once the queues may have a worker each; else NULL
  * @frags: TX buffers
  * @large_frags: those for frames that do not fit a page
  * @vq: the pair
- * @idle_vq: the queue that found nothing to do when the worker ran out of work;
- *	the worker's own
- * @idle_since: the scheduler's clock at that time
  */
 struct vtap_dev {
 	struct mutex lock;	/* one ioctl at a time */
@@ -130,18 +131,17 @@ struct vtap_dev {
 	struct list_head list;
 	struct mm_struct *mm;
 	pid_t owner;
-	struct vtap_worker *worker;
+	struct vtap_worker *worker[VTAP_WORKERS_MAX];
 	struct vtap_mem *mem;
 	u64 features;
 	u64 backend_features;
 	u64 log_base;
 	struct eventfd_ctx *log_call;
 	struct vtap_scratch *scratch;
+	struct vtap_scratch *tx_scratch;
 	struct vtap_frag_pool frags;
 	struct vtap_frag_pool large_frags;
 	struct vtap_vq vq[VTAP_VQ_MAX];
-	struct vtap_vq *idle_vq;
-	u64 idle_since;
 };
 
 /* owned by main.c */
@@ -183,6 +183,14 @@ int vtap_dev_set_owner(struct vtap_dev *dev);
 int vtap_dev_reset_owner(struct vtap_dev *dev);
 
 /**
+ * vtap_dev_split() - let the queues work at the same time; dev->lock held
+ * @dev: device with an owner
+ * Before a second worker is there. Stays in force until the owner is gone.
+ * Return: 0 or -ENOMEM.
+ */
+int vtap_dev_split(struct vtap_dev *dev);
+
+/**
  * vtap_dev_set_backend() - VHOST_NET_SET_BACKEND; dev->lock held
  * @dev: device
  * @index: virtqueue
@@ -222,6 +230,17 @@ void vtap_dev_unlock_vqs(struct vtap_dev *dev);
 
 /* prototypes of uapi.c */
 extern const struct file_operations vtap_fops;
+
+/* prototypes of worker_uapi.c */
+
+/**
+ * vtap_worker_ioctl() - the calls about workers; dev->lock held
+ * @dev: device
+ * @cmd: VHOST_{NEW,FREE}_WORKER, VHOST_{ATTACH,GET}_VRING_WORKER
+ * @argp: its argument
+ * Return: what the call answers; -ENOIOCTLCMD if it is another one.
+ */
+long vtap_worker_ioctl(struct vtap_dev *dev, unsigned int cmd, void __user *argp);
 
 /* prototypes of vq.c */
 

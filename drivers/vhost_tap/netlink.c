@@ -171,7 +171,7 @@ static void vtap_nl_copy_locked(struct vtap_nl_dev *snap, struct vtap_dev *dev)
 	u32 i;
 
 	lockdep_assert_held(&dev->lock);
-	snap->worker = vtap_worker_pid(dev);
+	snap->worker = vtap_worker_pid(dev, 0);
 	snap->has_mem = mem;
 	for (i = 0; mem && i < mem->nr; i++)
 		snap->mem_bytes += mem->region[i].last - mem->region[i].gpa + 1;

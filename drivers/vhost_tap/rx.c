@@ -643,7 +643,7 @@ void vtap_rx_run(struct vtap_vq *vq)
 		/* I6: all that was looked at counts, also if it was dropped. */
 		if (rx.turns >= VTAP_BUDGET_PACKETS || rx.bytes >= VTAP_BUDGET_BYTES) {
 			vtap_stat_inc(&vq->stats.budget_ends);
-			vtap_worker_queue(vq->dev, &vq->again);
+			vtap_worker_queue(vq, &vq->again);
 			break;
 		}
 		if (!vtap_rx_next(&rx)) {

@@ -439,7 +439,7 @@ void vtap_tx_run(struct vtap_vq *vq)
 		/* I6: all that was looked at counts, also if it was dropped. */
 		if (tx.turns >= VTAP_BUDGET_PACKETS || tx.bytes >= VTAP_BUDGET_BYTES) {
 			vtap_stat_inc(&vq->stats.budget_ends);
-			vtap_worker_queue(vq->dev, &vq->again);
+			vtap_worker_queue(vq, &vq->again);
 			break;
 		}
 		ret = vtap_ring_fetch(&vq->ring, VTAP_BATCH);

@@ -213,7 +213,9 @@ static long vtap_uapi_ioctl(struct file *file, unsigned int cmd, unsigned long a
 		r = vtap_uapi_set_backend(dev, argp);
 		break;
 	default:
-		r = vtap_uapi_owner_ioctl(dev, cmd, argp);
+		r = vtap_worker_ioctl(dev, cmd, argp);
+		if (r == -ENOIOCTLCMD)
+			r = vtap_uapi_owner_ioctl(dev, cmd, argp);
 	}
 	mutex_unlock(&dev->lock);
 	return r;

@@ -41,20 +41,21 @@ static u64 vtap_vq_clock(void)
  * stops as soon as an answer took longer, or it was the same queue that had
  * work again: a stream of frames in one direction is not worth watching for.
  * An idle device never is; nor is anything on a single processor, which is the one
- * that the answer has to come from.
+ * that the answer has to come from. A queue that has a worker for itself has no
+ * answers either: nobody else's work comes there.
  */
 static void vtap_vq_answered(struct vtap_vq *vq)
 {
-	struct vtap_dev *dev = vq->dev;
-	struct vtap_vq *idle = dev->idle_vq;
+	struct vtap_idle *last = vtap_worker_idle();
+	struct vtap_vq *idle = last->vq;
 	u64 limit;
 
 	if (!idle)
 		return;
-	dev->idle_vq = NULL;
+	last->vq = NULL;
 	limit = min(READ_ONCE(vtap_idle_poll_us), VTAP_BUSY_POLL_MAX_US) * NSEC_PER_USEC;
 	if (idle != vq && num_online_cpus() > 1 &&
-	    vtap_vq_clock() - dev->idle_since < limit)
+	    vtap_vq_clock() - last->since < limit)
 		idle->answer_ns = limit;
 	else
 		idle->answer_ns = 0;
@@ -63,12 +64,12 @@ static void vtap_vq_answered(struct vtap_vq *vq)
 /* @vq has nothing to do. Return: how long to watch, in nanoseconds. */
 static u64 vtap_vq_watch_ns(struct vtap_vq *vq, u64 now)
 {
-	struct vtap_dev *dev = vq->dev;
-
 	/* What the worker has to do already is no answer. */
-	if (!vtap_worker_has_work(dev)) {
-		dev->idle_vq = vq;
-		dev->idle_since = now;
+	if (!vtap_worker_has_work()) {
+		struct vtap_idle *last = vtap_worker_idle();
+
+		last->vq = vq;
+		last->since = now;
 	}
 	if (vq->busyloop_timeout)
 		return mul_u32_u32(min(vq->busyloop_timeout, VTAP_BUSY_POLL_MAX_US),
@@ -111,7 +112,7 @@ static void vtap_vq_retry_work(struct work_struct *work)
 {
 	struct vtap_vq *vq = container_of(work, struct vtap_vq, retry.work);
 
-	vtap_worker_queue(vq->dev, &vq->again);
+	vtap_worker_queue(vq, &vq->again);
 }
 
 void vtap_vq_init(struct vtap_vq *vq, struct vtap_dev *dev, u32 index)
@@ -119,9 +120,9 @@ void vtap_vq_init(struct vtap_vq *vq, struct vtap_dev *dev, u32 index)
 	mutex_init(&vq->lock);
 	vq->dev = dev;
 	vq->index = index;
-	vtap_poll_init(&vq->kick_poll, vtap_vq_kick_work, EPOLLIN, dev);
+	vtap_poll_init(&vq->kick_poll, vtap_vq_kick_work, EPOLLIN, vq);
 	vtap_poll_init(&vq->sock_poll, vtap_vq_sock_work,
-		       index == VTAP_VQ_RX ? EPOLLIN : EPOLLOUT, dev);
+		       index == VTAP_VQ_RX ? EPOLLIN : EPOLLOUT, vq);
 	vtap_work_init(&vq->again, vtap_vq_again_work);
 	INIT_DELAYED_WORK(&vq->retry, vtap_vq_retry_work);
 	vtap_ring_init(&vq->ring, index == VTAP_VQ_RX, NULL,
@@ -350,7 +351,7 @@ static long vtap_vq_set_kick(struct vtap_vq *vq, void __user *argp, bool *flush)
 	}
 	vq->kick = file;
 	/* For kicks that went to a file that nobody was watching just then. */
-	vtap_worker_queue(vq->dev, &vq->again);
+	vtap_worker_queue(vq, &vq->again);
 	if (old) {
 		fput(old);
 		*flush = true;
@@ -550,12 +551,17 @@ bool vtap_vq_busy_poll(struct vtap_vq *vq)
 	watch = vtap_vq_watch_ns(vq, now);
 	if (!watch)
 		return false;
-	/* Against the lock order if we are TX; who holds it has work anyway. */
-	if (!mutex_trylock(&other->lock))
+	/*
+	 * A queue that another worker serves is not ours to watch. Otherwise: against
+	 * the lock order if we are TX; who holds it has work anyway.
+	 */
+	if (!vtap_worker_serves(other))
+		other = NULL;
+	else if (!mutex_trylock(&other->lock))
 		return false;
 
 	/* While we watch the other ring, its driver need not kick. */
-	if (other->sock && !other->stopped) {
+	if (other && other->sock && !other->stopped) {
 		rearm = other->ring.armed;
 		if (rearm && vtap_ring_disarm(&other->ring))
 			theirs = true;
@@ -565,8 +571,8 @@ bool vtap_vq_busy_poll(struct vtap_vq *vq)
 		ours = vtap_vq_ready(vq);
 		if (ours)
 			break;
-		theirs = other->sock && !other->stopped && vtap_vq_ready(other);
-		if (theirs || vtap_worker_has_work(vq->dev) || need_resched() ||
+		theirs = other && other->sock && !other->stopped && vtap_vq_ready(other);
+		if (theirs || vtap_worker_has_work() || need_resched() ||
 		    vtap_vq_clock() - now >= watch)
 			break;
 		cpu_relax();
@@ -581,12 +587,14 @@ bool vtap_vq_busy_poll(struct vtap_vq *vq)
 		theirs = true;
 	}
 	if (theirs)
-		vtap_worker_queue(vq->dev, &other->again);
-	vtap_vq_log_signal(other);
-	mutex_unlock(&other->lock);
+		vtap_worker_queue(other, &other->again);
+	if (other) {
+		vtap_vq_log_signal(other);
+		mutex_unlock(&other->lock);
+	}
 
 	if (ours) {
-		vq->dev->idle_vq = NULL;
+		vtap_worker_idle()->vq = NULL;
 		vtap_stat_inc(&vq->stats.busypoll_hits);
 	}
 	return ours;

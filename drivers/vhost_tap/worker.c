@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The worker: one kthread a device, on the owner's mm and in its cgroups, and
- * the two things that wake it: queued work and polled files. It knows nothing
- * of rings and sockets.
+ * The workers of a device: kthreads on the owner's mm and in its cgroups, one as
+ * long as nobody asks for more, and the two things that wake them: queued work
+ * and polled files. A queue has one worker at a time, a worker any number of
+ * queues. It knows nothing of rings and sockets.
  *
  * Who queues and who runs meet in two places:
  *
@@ -15,6 +16,14 @@
  *    worker sets its state, then looks at the list (D). wake_up_process() and
  *    set_current_state() hold the full barriers of C and D, so that one of
  *    both sees what the other did. kthread_stop() pairs with D likewise.
+ *
+ * A queue moves under traffic: vq->worker is read under RCU by whoever queues.
+ * Who moves it changes the pointer, waits for those who may still have read the
+ * old one, and then flushes the old worker. Work that was queued there runs
+ * there, and is found queued by those who come meanwhile: nothing is lost, and
+ * the two workers meet at vq->lock. What such a run queues again goes to the
+ * new one. No work is left then, nor comes, at a worker that serves no queue, so
+ * that it can be freed.
  */
 #include <linux/cgroup.h>
 #include <linux/completion.h>
@@ -33,12 +42,14 @@
  * @incoming: queued work, newest first
  * @todo: work already taken off @incoming, in order, still to be called;
  *	the kthread's own
+ * @idle: the kthread's own, too
  */
 struct vtap_worker {
 	struct task_struct *task;
 	struct mm_struct *mm;
 	struct llist_head incoming;
 	struct llist_node *todo;
+	struct vtap_idle idle;
 };
 
 /* Work that somebody waits for. */
@@ -116,6 +127,8 @@ static void vtap_worker_join_cgroups(struct vtap_work *work)
 
 static void vtap_worker_flushed(struct vtap_work *work)
 {
+	/* The queue may be leaving this worker. */
+	vtap_worker_idle()->vq = NULL;
 	complete(&container_of(work, struct vtap_errand, work)->done);
 }
 
@@ -124,8 +137,14 @@ int vtap_worker_create(struct vtap_dev *dev)
 	struct vtap_errand join = { .owner = current };
 	struct vtap_worker *worker;
 	int err;
+	u32 id;
 
 	lockdep_assert_held(&dev->lock);
+
+	for (id = 0; id < VTAP_WORKERS_MAX && dev->worker[id]; id++)
+		;
+	if (id == VTAP_WORKERS_MAX)
+		return -ENOMEM;
 
 	worker = kzalloc(sizeof(*worker), GFP_KERNEL_ACCOUNT);
 	if (!worker)
@@ -149,9 +168,8 @@ int vtap_worker_create(struct vtap_dev *dev)
 	if (err)
 		goto err_stop;
 
-	/* Nobody queues before; pairs with vtap_worker_queue(). */
-	smp_store_release(&dev->worker, worker);
-	return 0;
+	dev->worker[id] = worker;
+	return id;
 
 err_stop:
 	kthread_stop(worker->task);
@@ -160,48 +178,127 @@ err_free:
 	return err;
 }
 
-void vtap_worker_destroy(struct vtap_dev *dev)
+void vtap_worker_destroy(struct vtap_dev *dev, u32 id)
 {
-	struct vtap_worker *worker = dev->worker;
+	struct vtap_worker *worker = dev->worker[id];
 
 	lockdep_assert_held(&dev->lock);
-	if (!worker)
-		return;
 	/* The thread looks at its list before it looks at this. */
 	kthread_stop(worker->task);
-	WRITE_ONCE(dev->worker, NULL);
+	dev->worker[id] = NULL;
 	kfree(worker);
 }
 
-void vtap_worker_queue(struct vtap_dev *dev, struct vtap_work *work)
+void vtap_worker_destroy_all(struct vtap_dev *dev)
 {
-	/* Pairs with vtap_worker_create(). */
-	struct vtap_worker *worker = smp_load_acquire(&dev->worker);
+	u32 i;
 
+	for (i = 0; i < VTAP_VQ_MAX; i++)
+		rcu_assign_pointer(dev->vq[i].worker, NULL);
+	for (i = 0; i < VTAP_WORKERS_MAX; i++)
+		if (dev->worker[i])
+			vtap_worker_destroy(dev, i);
+}
+
+static void vtap_worker_flush_one(struct vtap_worker *worker)
+{
+	struct vtap_errand flush = {};
+
+	vtap_worker_send(worker, &flush, vtap_worker_flushed);
+}
+
+/* The worker of a queue; dev->lock held. */
+static struct vtap_worker *vtap_worker_of(const struct vtap_vq *vq)
+{
+	return rcu_dereference_protected(vq->worker, lockdep_is_held(&vq->dev->lock));
+}
+
+void vtap_worker_attach(struct vtap_vq *vq, u32 id)
+{
+	struct vtap_worker *worker = vq->dev->worker[id];
+	struct vtap_worker *old = vtap_worker_of(vq);
+
+	if (old == worker)
+		return;
+	rcu_assign_pointer(vq->worker, worker);
+	if (!old)
+		return;
+	/* Nobody adds to the old one after this... */
+	synchronize_rcu();
+	/* ...and what was added before has run after that. */
+	vtap_worker_flush_one(old);
+}
+
+int vtap_worker_id(const struct vtap_vq *vq)
+{
+	const struct vtap_worker *worker = vtap_worker_of(vq);
+	u32 id;
+
+	for (id = 0; worker && id < VTAP_WORKERS_MAX; id++)
+		if (vq->dev->worker[id] == worker)
+			return id;
+	return -1;
+}
+
+bool vtap_worker_in_use(const struct vtap_dev *dev, u32 id)
+{
+	u32 i;
+
+	for (i = 0; i < VTAP_VQ_MAX; i++)
+		if (vtap_worker_of(&dev->vq[i]) == dev->worker[id])
+			return true;
+	return false;
+}
+
+void vtap_worker_queue(struct vtap_vq *vq, struct vtap_work *work)
+{
+	struct vtap_worker *worker;
+
+	/* Pairs with vtap_worker_attach(). */
+	rcu_read_lock();
+	worker = rcu_dereference(vq->worker);
 	if (worker)
 		vtap_worker_add(worker, work);
+	rcu_read_unlock();
 }
 
 void vtap_worker_flush(struct vtap_dev *dev)
 {
-	struct vtap_errand flush = {};
+	u32 i;
 
 	lockdep_assert_held(&dev->lock);
-	if (dev->worker)
-		vtap_worker_send(dev->worker, &flush, vtap_worker_flushed);
+	for (i = 0; i < VTAP_WORKERS_MAX; i++)
+		if (dev->worker[i])
+			vtap_worker_flush_one(dev->worker[i]);
 }
 
-bool vtap_worker_has_work(struct vtap_dev *dev)
+/* The worker that we run on. */
+static struct vtap_worker *vtap_worker_self(void)
 {
-	const struct vtap_worker *worker = dev->worker;
+	return kthread_data(current);
+}
+
+bool vtap_worker_has_work(void)
+{
+	const struct vtap_worker *worker = vtap_worker_self();
 
 	return worker->todo || !llist_empty(&worker->incoming);
 }
 
-pid_t vtap_worker_pid(struct vtap_dev *dev)
+struct vtap_idle *vtap_worker_idle(void)
+{
+	return &vtap_worker_self()->idle;
+}
+
+bool vtap_worker_serves(const struct vtap_vq *vq)
+{
+	return rcu_access_pointer(vq->worker) == vtap_worker_self();
+}
+
+pid_t vtap_worker_pid(struct vtap_dev *dev, u32 id)
 {
 	lockdep_assert_held(&dev->lock);
-	return dev->worker ? task_pid_nr(dev->worker->task) : 0;
+	return dev->worker[id] ? task_pid_nr(dev->worker[id]->task) : 0;
 }
 
 void vtap_work_init(struct vtap_work *work, vtap_work_fn fn)
@@ -227,19 +324,19 @@ static int vtap_poll_wake(wait_queue_entry_t *wait, unsigned int mode, int sync,
 	struct vtap_poll *poll = container_of(wait, struct vtap_poll, wait);
 
 	if (key_to_poll(key) & poll->mask)
-		vtap_worker_queue(poll->dev, &poll->work);
+		vtap_worker_queue(poll->vq, &poll->work);
 	return 0;
 }
 
 void vtap_poll_init(struct vtap_poll *poll, vtap_work_fn fn, __poll_t mask,
-		    struct vtap_dev *dev)
+		    struct vtap_vq *vq)
 {
 	init_waitqueue_func_entry(&poll->wait, vtap_poll_wake);
 	init_poll_funcptr(&poll->table, vtap_poll_hook);
 	vtap_work_init(&poll->work, fn);
 	poll->wqh = NULL;
 	poll->mask = mask;
-	poll->dev = dev;
+	poll->vq = vq;
 }
 
 int vtap_poll_start(struct vtap_poll *poll, struct file *file)
@@ -250,7 +347,7 @@ int vtap_poll_start(struct vtap_poll *poll, struct file *file)
 		return 0;
 	ready = vfs_poll(file, &poll->table);
 	if (ready & poll->mask)
-		vtap_worker_queue(poll->dev, &poll->work);
+		vtap_worker_queue(poll->vq, &poll->work);
 	if (ready & EPOLLERR) {
 		vtap_poll_stop(poll);
 		return -EINVAL;

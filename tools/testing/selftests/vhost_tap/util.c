@@ -225,11 +225,11 @@ void slab_settle(void)
 	file_write(path, "1");
 }
 
-pid_t worker_of(pid_t pid)
+unsigned int workers_of(pid_t pid, pid_t *out, unsigned int max)
 {
 	char want[32], path[300], comm[64];
+	unsigned int found = 0;
 	struct dirent *e;
-	pid_t found = 0;
 	FILE *f;
 	DIR *d;
 
@@ -237,7 +237,7 @@ pid_t worker_of(pid_t pid)
 	d = opendir("/proc");
 	if (!d)
 		return 0;
-	while (!found && (e = readdir(d))) {
+	while (found < max && (e = readdir(d))) {
 		pid_t p = atoi(e->d_name);
 		struct dirent *t;
 		DIR *td;
@@ -249,7 +249,7 @@ pid_t worker_of(pid_t pid)
 		td = opendir(path);
 		if (!td)
 			continue;
-		while (!found && (t = readdir(td))) {
+		while (found < max && (t = readdir(td))) {
 			if (atoi(t->d_name) <= 0)
 				continue;
 			snprintf(path, sizeof(path), "/proc/%d/task/%d/comm",
@@ -258,13 +258,20 @@ pid_t worker_of(pid_t pid)
 			if (!f)
 				continue;
 			if (fscanf(f, "%63s", comm) == 1 && !strcmp(comm, want))
-				found = atoi(t->d_name);
+				out[found++] = atoi(t->d_name);
 			fclose(f);
 		}
 		closedir(td);
 	}
 	closedir(d);
 	return found;
+}
+
+pid_t worker_of(pid_t pid)
+{
+	pid_t found;
+
+	return workers_of(pid, &found, 1) ? found : 0;
 }
 
 char task_state(pid_t pid)

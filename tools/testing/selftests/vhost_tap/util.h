@@ -76,6 +76,8 @@ void slab_settle(void);
 
 /* the kthread that serves process pid as owner ("vhost-<pid>"); 0: none */
 pid_t worker_of(pid_t pid);
+/* all of them, up to max: how many */
+unsigned int workers_of(pid_t pid, pid_t *out, unsigned int max);
 /* state letter out of /proc/<pid>/stat; 0 when the task is gone */
 char task_state(pid_t pid);
 int count_open_fds(void);

@@ -203,3 +203,35 @@ int vdev_ring_setup(struct vdev *v, unsigned int idx, struct gmem *m,
 		return -errno;
 	return vdev_ring_tell(v, idx);
 }
+
+int vdev_new_worker(struct vdev *v)
+{
+	struct vhost_worker_state s;
+	int err = vhost_ioctl(v->fd, VHOST_NEW_WORKER, &s);
+
+	return err ? err : (int)s.worker_id;
+}
+
+int vdev_free_worker(struct vdev *v, unsigned int id)
+{
+	struct vhost_worker_state s = { .worker_id = id };
+
+	return vhost_ioctl(v->fd, VHOST_FREE_WORKER, &s);
+}
+
+int vdev_attach_worker(struct vdev *v, unsigned int idx, unsigned int id)
+{
+	struct vhost_vring_worker w = { .index = idx, .worker_id = id };
+
+	return vhost_ioctl(v->fd, VHOST_ATTACH_VRING_WORKER, &w);
+}
+
+int vdev_get_worker(struct vdev *v, unsigned int idx)
+{
+	struct vhost_vring_worker w = { .index = idx, .worker_id = -1 };
+	int err = vhost_ioctl(v->fd, VHOST_GET_VRING_WORKER, &w);
+
+	if (err)
+		return err;
+	return w.index == idx ? (int)w.worker_id : -EPROTO;
+}

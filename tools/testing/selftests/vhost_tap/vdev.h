@@ -13,6 +13,25 @@
 #include "gmem.h"
 #include "ring.h"
 
+/* calls of 6.5 that the headers of who builds this may lack */
+#ifndef VHOST_NEW_WORKER
+struct vhost_worker_state {
+	unsigned int worker_id;
+};
+
+struct vhost_vring_worker {
+	unsigned int index;
+	unsigned int worker_id;
+};
+
+#define VHOST_NEW_WORKER _IOR(VHOST_VIRTIO, 0x8, struct vhost_worker_state)
+#define VHOST_FREE_WORKER _IOW(VHOST_VIRTIO, 0x9, struct vhost_worker_state)
+#define VHOST_ATTACH_VRING_WORKER \
+	_IOW(VHOST_VIRTIO, 0x15, struct vhost_vring_worker)
+#define VHOST_GET_VRING_WORKER \
+	_IOWR(VHOST_VIRTIO, 0x16, struct vhost_vring_worker)
+#endif
+
 #define VQ_RX	0
 #define VQ_TX	1
 
@@ -44,6 +63,11 @@ int vdev_set_call(struct vdev *v, unsigned int idx, int fd);
 int vdev_set_err(struct vdev *v, unsigned int idx, int fd);
 int vdev_set_backend(struct vdev *v, unsigned int idx, int fd);
 int vdev_set_busyloop(struct vdev *v, unsigned int idx, unsigned int us);
+/* workers: the first and the last of these return an id, or -errno */
+int vdev_new_worker(struct vdev *v);
+int vdev_free_worker(struct vdev *v, unsigned int id);
+int vdev_attach_worker(struct vdev *v, unsigned int idx, unsigned int id);
+int vdev_get_worker(struct vdev *v, unsigned int idx);
 
 /*
  * Make ring idx of num entries in m, starting at base, with eventfds of its
