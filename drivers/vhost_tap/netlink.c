@@ -40,6 +40,7 @@ struct vtap_nl_queue {
 	u32 size;
 	u32 last_avail;
 	u32 last_used;
+	u32 worker;
 	u32 busyloop_timeout;
 	u32 held;
 	u64 waiting_ns;
@@ -53,7 +54,7 @@ struct vtap_nl_dev {
 	bool busy;		/* dev->lock was not to be had */
 	bool has_mem;
 	u32 owner;
-	u32 worker;
+	u32 worker[VTAP_WORKERS_MAX];
 	u64 features;
 	u64 backend_features;
 	u32 mem_regions;
@@ -171,7 +172,8 @@ static void vtap_nl_copy_locked(struct vtap_nl_dev *snap, struct vtap_dev *dev)
 	u32 i;
 
 	lockdep_assert_held(&dev->lock);
-	snap->worker = vtap_worker_pid(dev, 0);
+	for (i = 0; i < VTAP_WORKERS_MAX; i++)
+		snap->worker[i] = vtap_worker_pid(dev, i);
 	snap->has_mem = mem;
 	for (i = 0; mem && i < mem->nr; i++)
 		snap->mem_bytes += mem->region[i].last - mem->region[i].gpa + 1;
@@ -180,8 +182,11 @@ static void vtap_nl_copy_locked(struct vtap_nl_dev *snap, struct vtap_dev *dev)
 	for (i = 0; i < VTAP_VQ_MAX; i++) {
 		struct vtap_nl_queue *q = &snap->queue[i];
 		struct vtap_sock *sock = dev->vq[i].sock;
+		int id = vtap_worker_id(&dev->vq[i]);
 
 		q->known = true;
+		if (id >= 0)
+			q->worker = snap->worker[id];
 		if (!sock)
 			continue;
 		q->backend = sock->ring ? VHOST_TAP_BACKEND_TAP : VHOST_TAP_BACKEND_PACKET;
@@ -335,8 +340,31 @@ static int vtap_nl_put_queue(struct sk_buff *skb, const struct vtap_nl_dev *snap
 	    (q->known && nla_put_u32(skb, VHOST_TAP_A_QUEUE_BACKEND, q->backend)) ||
 	    (q->ifname[0] && nla_put_string(skb, VHOST_TAP_A_QUEUE_IFNAME, q->ifname)) ||
 	    vtap_nl_put_stats(skb, &q->stats) ||
+	    (q->worker && nla_put_u32(skb, VHOST_TAP_A_QUEUE_WORKER_PID, q->worker)) ||
 	    (snap->busy && nla_put_flag(skb, VHOST_TAP_A_QUEUE_BUSY)))
 		return -EMSGSIZE;
+	return 0;
+}
+
+/* All workers by id, and the first of them once more for who knows of one only. */
+static int vtap_nl_put_workers(struct sk_buff *skb, const u32 *worker)
+{
+	struct nlattr *nest;
+	u32 i, first;
+
+	for (first = 0; first < VTAP_WORKERS_MAX && !worker[first]; first++)
+		;
+	if (first == VTAP_WORKERS_MAX)
+		return 0;
+	if (nla_put_u32(skb, VHOST_TAP_A_DEV_WORKER_PID, worker[first]))
+		return -EMSGSIZE;
+	nest = nla_nest_start(skb, VHOST_TAP_A_DEV_WORKERS);
+	if (!nest)
+		return -EMSGSIZE;
+	for (i = first; i < VTAP_WORKERS_MAX; i++)
+		if (worker[i] && nla_put_u32(skb, i + 1, worker[i]))
+			return -EMSGSIZE;
+	nla_nest_end(skb, nest);
 	return 0;
 }
 
@@ -345,7 +373,7 @@ static int vtap_nl_put_dev(struct sk_buff *skb, const struct vtap_nl_dev *snap)
 	if (nla_put_u32(skb, VHOST_TAP_A_DEV_ID, snap->id) ||
 	    nla_put_string(skb, VHOST_TAP_A_DEV_NODE, vtap_devname) ||
 	    (snap->owner && nla_put_u32(skb, VHOST_TAP_A_DEV_OWNER_PID, snap->owner)) ||
-	    (snap->worker && nla_put_u32(skb, VHOST_TAP_A_DEV_WORKER_PID, snap->worker)) ||
+	    vtap_nl_put_workers(skb, snap->worker) ||
 	    vtap_nl_put_uint(skb, VHOST_TAP_A_DEV_FEATURES, snap->features) ||
 	    vtap_nl_put_uint(skb, VHOST_TAP_A_DEV_BACKEND_FEATURES, snap->backend_features) ||
 	    (snap->has_mem &&

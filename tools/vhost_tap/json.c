@@ -24,6 +24,19 @@ static void json_string(FILE *out, const char *s)
 	putc('"', out);
 }
 
+static void json_list(FILE *out, const struct nlattr *list)
+{
+	const struct nlattr *attr;
+	const char *sep = "";
+
+	putc('[', out);
+	mnl_attr_for_each_nested(attr, list) {
+		fprintf(out, "%s%" PRIu64, sep, spec_uint(attr));
+		sep = ", ";
+	}
+	putc(']', out);
+}
+
 static void json_value(FILE *out, const struct attr_spec *spec, const struct nlattr *attr,
 		       int indent)
 {
@@ -53,6 +66,9 @@ static void json_value(FILE *out, const struct attr_spec *spec, const struct nla
 		fputs("{\n", out);
 		json_attrs(out, spec->nest, tb, indent + 2);
 		fprintf(out, "\n%*s}", indent, "");
+		break;
+	case ATTR_LIST:
+		json_list(out, attr);
 		break;
 	case ATTR_NONE:
 		fputs("null", out);

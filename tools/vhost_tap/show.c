@@ -185,6 +185,22 @@ static void print_queue(const struct show *show, const struct nlattr **tb)
 		print_stats(tb[VHOST_TAP_A_QUEUE_STATS]);
 }
 
+static void print_workers(const struct nlattr **tb)
+{
+	const struct nlattr *list = tb[VHOST_TAP_A_DEV_WORKERS], *attr;
+
+	if (!tb[VHOST_TAP_A_DEV_WORKER_PID])
+		return;
+	printf("  worker");
+	if (!list) {
+		/* a module that knows of one only */
+		printf(" %" PRIu64, spec_uint(tb[VHOST_TAP_A_DEV_WORKER_PID]));
+		return;
+	}
+	mnl_attr_for_each_nested(attr, list)
+		printf(" %" PRIu64, spec_uint(attr));
+}
+
 static void print_dev(const struct nlattr **tb)
 {
 	printf("device %" PRIu64 "  /dev/", spec_uint(tb[VHOST_TAP_A_DEV_ID]));
@@ -193,8 +209,7 @@ static void print_dev(const struct nlattr **tb)
 		print_process("owner", spec_uint(tb[VHOST_TAP_A_DEV_OWNER_PID]));
 	else
 		printf("  no owner");
-	if (tb[VHOST_TAP_A_DEV_WORKER_PID])
-		printf("  worker %" PRIu64, spec_uint(tb[VHOST_TAP_A_DEV_WORKER_PID]));
+	print_workers(tb);
 	if (tb[VHOST_TAP_A_DEV_MEM_REGIONS]) {
 		uint64_t n = spec_uint(tb[VHOST_TAP_A_DEV_MEM_REGIONS]);
 

@@ -21,6 +21,7 @@
 #define STRING(n)	{ .name = n, .kind = ATTR_STRING }
 #define FLAG(n)		{ .name = n, .kind = ATTR_FLAG }
 #define ENUM(n, v)	{ .name = n, .kind = ATTR_ENUM, .values = &(v) }
+#define LIST(n)		{ .name = n, .kind = ATTR_LIST }
 #define NEST(n, s)	{ .name = n, .kind = ATTR_NEST, .nest = &(s) }
 
 static const char *const queue_type_names[] = {
@@ -131,6 +132,7 @@ static const struct attr_spec spec_queue_attr[] = {
 	[VHOST_TAP_A_QUEUE_IFNAME] = STRING("ifname"),
 	[VHOST_TAP_A_QUEUE_STATS] = NEST("stats", spec_stats),
 	[VHOST_TAP_A_QUEUE_BUSY] = FLAG("busy"),
+	[VHOST_TAP_A_QUEUE_WORKER_PID] = UINT("worker-pid"),
 };
 ATTR_SET(spec_queue, VHOST_TAP_A_QUEUE_MAX);
 
@@ -144,6 +146,7 @@ static const struct attr_spec spec_dev_attr[] = {
 	[VHOST_TAP_A_DEV_MEM_REGIONS] = UINT("mem-regions"),
 	[VHOST_TAP_A_DEV_MEM_BYTES] = UINT("mem-bytes"),
 	[VHOST_TAP_A_DEV_BUSY] = FLAG("busy"),
+	[VHOST_TAP_A_DEV_WORKERS] = LIST("workers"),
 };
 ATTR_SET(spec_dev, VHOST_TAP_A_DEV_MAX);
 
@@ -161,6 +164,7 @@ static bool spec_valid(enum attr_kind kind, const struct nlattr *attr)
 		return len && memchr(mnl_attr_get_payload(attr), 0, len);
 	case ATTR_FLAG:
 	case ATTR_NEST:
+	case ATTR_LIST:
 		return true;
 	case ATTR_NONE:
 		break;

@@ -19,6 +19,7 @@ enum attr_kind {
 	ATTR_STRING,
 	ATTR_FLAG,
 	ATTR_NEST,
+	ATTR_LIST,		/* nest of ATTR_UINTs; its types are indices */
 };
 
 /* Names of the values 0 ... n - 1 of an enum. */

@@ -106,6 +106,7 @@ TEST_F(netlink, fresh_device)
 	EXPECT_STREQ(strrchr(node_path(), '/') + 1, d.node);
 	EXPECT_FALSE(NL_HAS(&d, VHOST_TAP_A_DEV_OWNER_PID));
 	EXPECT_FALSE(NL_HAS(&d, VHOST_TAP_A_DEV_WORKER_PID));
+	EXPECT_FALSE(NL_HAS(&d, VHOST_TAP_A_DEV_WORKERS));
 	EXPECT_FALSE(NL_HAS(&d, VHOST_TAP_A_DEV_MEM_REGIONS));
 	EXPECT_FALSE(NL_HAS(&d, VHOST_TAP_A_DEV_BUSY));
 	EXPECT_EQ(0, d.features);
@@ -140,6 +141,10 @@ TEST_F(netlink, device_with_guest)
 	ASSERT_EQ(0, look(self));
 	EXPECT_EQ(getpid(), self->d.owner_pid);
 	EXPECT_EQ(worker_of(getpid()), self->d.worker_pid);
+	EXPECT_EQ(1, self->d.nworkers);
+	EXPECT_EQ(self->d.worker_pid, self->d.worker[0]);
+	EXPECT_EQ(self->d.worker_pid, self->rx.worker_pid);
+	EXPECT_EQ(self->d.worker_pid, self->tx.worker_pid);
 	EXPECT_EQ(F_MODERN, self->d.features);
 	EXPECT_EQ(self->g.mem.nr, self->d.mem_regions);
 	EXPECT_EQ(9ULL << 30, self->d.mem_bytes);
@@ -170,6 +175,38 @@ TEST_F(netlink, device_with_guest)
 
 	ASSERT_EQ(0, vdev_reset_owner(&self->g.dev));
 	EXPECT_EQ(-ENODEV, nl_dev_of(getpid(), &self->d));
+}
+
+/* all workers of a device are there, each queue with its own */
+TEST_F(netlink, several_workers)
+{
+	struct guest_cfg c = { .features = F_MODERN };
+	struct vdev *v = &self->g.dev;
+	uint32_t first;
+
+	START_GUEST(&self->g, &c);
+	if (vdev_get_worker(v, VQ_RX) < 0)
+		SKIP(return, "no calls about workers here");
+	ASSERT_EQ(0, look(self));
+	first = self->d.worker_pid;
+	ASSERT_EQ(1, vdev_new_worker(v));
+	ASSERT_EQ(2, vdev_new_worker(v));
+	ASSERT_EQ(0, vdev_attach_worker(v, VQ_TX, 2));
+	ASSERT_EQ(0, look(self));
+	ASSERT_EQ(3, self->d.nworkers);
+	EXPECT_EQ(first, self->d.worker[0]);
+	EXPECT_EQ(first, self->rx.worker_pid);
+	EXPECT_EQ(self->d.worker[2], self->tx.worker_pid);
+	EXPECT_NE(self->d.worker[1], self->d.worker[2]);
+
+	ASSERT_EQ(0, vdev_free_worker(v, 1));
+	ASSERT_EQ(0, vdev_attach_worker(v, VQ_RX, 2));
+	ASSERT_EQ(0, vdev_free_worker(v, 0));
+	ASSERT_EQ(0, look(self));
+	ASSERT_EQ(1, self->d.nworkers);
+	EXPECT_EQ(self->d.worker[0], self->d.worker_pid);
+	EXPECT_EQ(self->d.worker[0], self->rx.worker_pid);
+	EXPECT_EQ(self->d.worker[0], self->tx.worker_pid);
 }
 
 /* frames, bytes, kicks, signals and batches */

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "nl.h"
+#include "util.h"
 
 #define NL_BUF		32768
 
@@ -190,6 +191,16 @@ static void take_string(char *to, size_t size, const struct nlattr *a)
 	to[len] = '\0';
 }
 
+static void take_workers(struct nl_dev *d, const struct nlattr *list)
+{
+	const struct nlattr *a;
+
+	for_each_attr(a, attr_data(list), attr_len(list)) {
+		if (d->nworkers < ARRAY_LEN(d->worker))
+			d->worker[d->nworkers++] = attr_uint(a);
+	}
+}
+
 static void parse_dev(const void *attrs, size_t len, struct nl_dev *d)
 {
 	const struct nlattr *a;
@@ -221,6 +232,9 @@ static void parse_dev(const void *attrs, size_t len, struct nl_dev *d)
 			break;
 		case VHOST_TAP_A_DEV_MEM_BYTES:
 			d->mem_bytes = attr_uint(a);
+			break;
+		case VHOST_TAP_A_DEV_WORKERS:
+			take_workers(d, a);
 			break;
 		}
 	}
@@ -298,6 +312,9 @@ static void parse_queue(const void *attrs, size_t len, struct nl_queue *q)
 			break;
 		case VHOST_TAP_A_QUEUE_WAITING_NS:
 			q->waiting_ns = attr_uint(a);
+			break;
+		case VHOST_TAP_A_QUEUE_WORKER_PID:
+			q->worker_pid = attr_uint(a);
 			break;
 		case VHOST_TAP_A_QUEUE_BACKEND:
 			q->backend = attr_uint(a);

@@ -25,6 +25,8 @@ struct nl_dev {
 	uint64_t backend_features;
 	uint32_t mem_regions;
 	uint64_t mem_bytes;
+	uint32_t nworkers;
+	uint32_t worker[16];	/* in the order of their ids */
 };
 
 struct nl_queue {
@@ -41,6 +43,7 @@ struct nl_queue {
 	uint32_t held;
 	uint64_t waiting_ns;
 	uint32_t backend;
+	uint32_t worker_pid;
 	char ifname[IFNAMSIZ];
 	/* by VHOST_TAP_A_STATS_*, _BATCHES_*, _DROPS_*, _RING_ERRORS_* */
 	uint64_t stats[VHOST_TAP_A_STATS_MAX + 1];
