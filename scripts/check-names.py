@@ -20,7 +20,8 @@ TOOL = 'tools/vhost_tap/spec.c'
 DOC = 'Documentation/networking/vhost_tap-observability.rst'
 
 # How the tool's tables say what the spec calls a type.
-KINDS = {'u32': 'UINT', 'uint': 'UINT', 'string': 'STRING', 'flag': 'FLAG', 'nest': 'NEST'}
+KINDS = {'u32': 'UINT', 'uint': 'UINT', 'string': 'STRING', 'flag': 'FLAG', 'nest': 'NEST',
+         'indexed-array': 'LIST'}
 
 wrong = []
 
