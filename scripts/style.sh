@@ -194,10 +194,11 @@ do_rules()
 	search '\b(BUG|BUG_ON|VM_BUG_ON|panic)[[:space:]]*\(' 'drivers/*.[ch]' >"$work/out"
 	result "rules: nothing stops the machine (BUG, BUG_ON, panic)" "$work/out"
 
-	# Payload goes through iov_iter, ioctl arguments through uapi.c and vq.c.
+	# Payload goes through iov_iter, ioctl arguments through uapi.c,
+	# worker_uapi.c and vq.c.
 	search '\b(__)?(copy_(from|to)_user|(get|put)_user|unsafe_(get|put)_user|user_access_begin)\b' \
 		'drivers/vhost_tap/*.[ch]' |
-		grep -vE '^drivers/vhost_tap/(guest\.h|uapi\.c|vq\.c|compat/)' |
+		grep -vE '^drivers/vhost_tap/(guest\.h|(worker_)?uapi\.c|vq\.c|compat/)' |
 		grep -vE ':[[:space:]]*(/?\*|//)' >"$work/out" || :
 	result "rules: guest memory through guest.h alone" "$work/out"
 
