@@ -82,6 +82,23 @@ static bool wait_moved(struct load_way *w, unsigned int ms)
 	return !pthread_cond_timedwait(&w->moved, &w->lock, &ts);
 }
 
+/*
+ * Wait until the count is as high as wanted; whoever raises it then says so. False
+ * when it stood still for a whole limit: slow is good enough. The lock is held.
+ */
+static bool wait_for(struct load *l, struct load_way *w, const uint64_t *count,
+		     uint64_t wanted)
+{
+	uint64_t seen;
+
+	while (*count < wanted && !over(l)) {
+		seen = *count;
+		if (!wait_moved(w, WATCHDOG_MS) && *count == seen)
+			return false;
+	}
+	return true;
+}
+
 /* wait until one more may be under way: false when all is over */
 static bool has_room(struct load *l, unsigned int queue)
 {
@@ -321,12 +338,11 @@ static int wait_count(struct load *l, unsigned int queue, uint64_t *count,
 		      uint64_t *want, unsigned int n)
 {
 	struct load_way *w = &l->way[queue];
-	bool moved = true;
+	bool moved;
 
 	pthread_mutex_lock(&w->lock);
 	*want = *count + n;
-	while (moved && *count < *want && !over(l))
-		moved = wait_moved(w, WATCHDOG_MS);
+	moved = wait_for(l, w, count, *want);
 	*want = UINT64_MAX;
 	pthread_mutex_unlock(&w->lock);
 	if (!moved)
