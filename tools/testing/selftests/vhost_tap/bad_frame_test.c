@@ -11,6 +11,7 @@
 #include "kselftest_harness.h"
 #include "variants.h"
 #include "counters.h"
+#include "env.h"
 
 FIXTURE(frame)
 {
@@ -259,7 +260,7 @@ TEST_F_TIMEOUT(frame1, case8_flood, 120)
 
 	START_GUEST(&self->g, &c);
 	before = mem_free_kb();
-	while (n < 250000) {
+	while (n < env_volume(250000)) {
 		for (burst = 0; burst < 64; burst++) {
 			if (!guest_tx_blast(&self->g,
 					    self->g.hdr_len + burst % FRAME_MIN,

@@ -24,4 +24,15 @@ static inline uint64_t env_volume(uint64_t n)
 	return slow > 1 ? n / slow : n;
 }
 
+/*
+ * How many times as long a test waits there: for each thing that must happen, and
+ * for the whole of a test, whose volume shrinks already.
+ */
+static inline unsigned int env_patience(void)
+{
+	uint64_t slow = env_number("VTAP_SLOW", 1);
+
+	return slow < 1 ? 1 : slow > 4 ? 4 : slow;
+}
+
 #endif

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "kselftest_harness.h"
+#include "env.h"
 #include "load.h"
 #include "variants.h"
 
@@ -47,7 +48,7 @@ FIXTURE_TEARDOWN(life)
 static bool one_more(unsigned int done, unsigned int most, uint64_t start)
 {
 	return done < most &&
-	       (done < most / 50 || now_ns() - start < ROUNDS_NS);
+	       (done < env_volume(most / 50) || now_ns() - start < ROUNDS_NS);
 }
 
 static const struct guest_cfg cfg = {
@@ -109,6 +110,7 @@ static void *swap_files(void *arg)
 TEST_F_TIMEOUT(life, case5_fd_replaced_meanwhile, 120)
 {
 	struct guest_cfg c = { .features = 0, .buf = { 2048, 2048 } };
+	const unsigned int swaps = env_volume(10000);
 	unsigned int i, ok = 0, refused = 0;
 	struct swapper s = { };
 	struct tap other;
@@ -126,7 +128,7 @@ TEST_F_TIMEOUT(life, case5_fd_replaced_meanwhile, 120)
 	s.onto = dup(p[0]);
 	ASSERT_GE(s.onto, 0);
 	ASSERT_EQ(0, pthread_create(&s.thread, NULL, swap_files, &s));
-	for (i = 0; i < 10000; i++) {
+	for (i = 0; i < swaps; i++) {
 		r = vdev_set_backend(&self->g.dev, i & 1, s.onto);
 		if (r)
 			refused++;
@@ -143,7 +145,7 @@ TEST_F_TIMEOUT(life, case5_fd_replaced_meanwhile, 120)
 	WRITE_ONCE(s.stop, true);
 	pthread_join(s.thread, &ret);
 	EXPECT_EQ(NULL, ret);
-	EXPECT_EQ(10000, i) {
+	EXPECT_EQ(swaps, i) {
 		TH_LOG("SET_BACKEND answered %d", r);
 	}
 	EXPECT_GT(ok, 0);
@@ -300,7 +302,7 @@ TEST_F_TIMEOUT(life, case57_no_write_after_detach, 120)
 
 	START_GUEST(&self->g, &c);
 	flood(&self->g, 600);
-	for (round = 0; round < 100; round++) {
+	for (round = 0; round < env_volume(100); round++) {
 		ASSERT_EQ(0, ring_reboot(&self->g, VQ_RX));
 		guest_rx_fill(&self->g);
 		ASSERT_EQ(0, vdev_set_backend(&self->g.dev, VQ_RX,
@@ -430,7 +432,7 @@ TEST_F_TIMEOUT(life, case30_detached_under_load, 120)
 	c.tap_iff = IFF_MULTI_QUEUE;
 	START_GUEST(&self->g, &c);
 	START_LOSSY_LOAD();
-	for (i = 0; i < 50; i++) {
+	for (i = 0; i < env_volume(50); i++) {
 		ASSERT_EQ(0, load_wait(&self->l, 50));
 		ASSERT_EQ(0, tap_queue_attach(self->g.tap.fd, false));
 		ASSERT_EQ(0, load_wait_sent(&self->l, VQ_TX, 600));
@@ -452,7 +454,7 @@ TEST_F_TIMEOUT(life, case30_link_deleted_under_load, 120)
 	 */
 	ASSERT_EQ(0, psock_use_qdisc(self->g.tx_sock));
 	START_LOSSY_LOAD();
-	for (i = 0; i < 30; i++) {
+	for (i = 0; i < env_volume(30); i++) {
 		ASSERT_EQ(0, load_wait(&self->l, 50));
 		ASSERT_EQ(0, tap_delete(&self->g.tap));
 		ASSERT_EQ(0, load_wait_sent(&self->l, VQ_TX, 600));
@@ -473,7 +475,7 @@ TEST_F_TIMEOUT(life, case31_tap_down, 120)
 	START_GUEST(&self->g, &cfg);
 	ASSERT_EQ(0, load_check(&self->g));
 	ASSERT_EQ(0, tap_set_up(&self->g.tap, false));
-	while (sent < 100000) {
+	while (sent < env_volume(100000)) {
 		n = guest_tx_blast(&self->g, 100, 64);
 		guest_tx_flush(&self->g);
 		sent += n;
@@ -635,7 +637,7 @@ TEST_F_TIMEOUT(life, case60_eventfds_replaced, 120)
 		self->l.way[VQ_TX].on = true;
 		ASSERT_EQ(0, load_start(&self->l, &self->g));
 		self->loaded = true;
-		ASSERT_EQ(0, load_wait(&self->l, 20000));
+		ASSERT_EQ(0, load_wait(&self->l, env_volume(20000)));
 		STOP_LOAD();
 		guest_stop(&self->g);
 	}

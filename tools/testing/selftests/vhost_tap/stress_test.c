@@ -20,6 +20,7 @@
 
 #include "kselftest_harness.h"
 #include "counters.h"
+#include "env.h"
 #include "load.h"
 #include "variants.h"
 
@@ -52,19 +53,20 @@ static const struct guest_cfg cfg = {
 
 TEST_F_TIMEOUT(stress, million_frames_both_ways, 150)
 {
+	const uint64_t each = env_volume(500000);
 	unsigned int i;
 
 	START_GUEST(&self->g, &cfg);
 	memset(&self->l, 0, sizeof(self->l));
 	for (i = 0; i < 2; i++) {
 		self->l.way[i].on = true;
-		self->l.way[i].limit = 500000;
+		self->l.way[i].limit = each;
 	}
 	ASSERT_EQ(0, load_start(&self->l, &self->g));
 	self->loaded = true;
 	EXPECT_EQ(0, load_finish(&self->l));
 	self->loaded = false;
-	EXPECT_EQ(1000000, self->l.way[0].got + self->l.way[1].got);
+	EXPECT_EQ(2 * each, self->l.way[0].got + self->l.way[1].got);
 }
 
 /* ------- budgets ------- */
@@ -171,12 +173,13 @@ TEST_F_TIMEOUT(stress, case2_tx_refilled, 60)
 	struct ring *rx = &self->g.dev.ring[VQ_RX];
 	struct ring *tx = &self->g.dev.ring[VQ_TX];
 	uint8_t in[2048], out[100];
+	const unsigned int rounds = env_volume(3000);
 	uint16_t since = 0, now = 0;
 	unsigned int i;
 
 	START_GUEST(&self->g, &c);
 	ASSERT_EQ(0, pthread_create(&refill.thread, NULL, refill_tx, &refill));
-	for (i = 0; i < 3000; i++) {
+	for (i = 0; i < rounds; i++) {
 		frame_make(out, i, sizeof(out));
 		if (psock_send(self->g.tx_sock, NULL, out, sizeof(out)))
 			break;
@@ -192,7 +195,7 @@ TEST_F_TIMEOUT(stress, case2_tx_refilled, 60)
 	WRITE_ONCE(refill.stop, true);
 	pthread_join(refill.thread, NULL);
 	EXPECT_EQ(0, refill.err);
-	EXPECT_EQ(3000, i) {
+	EXPECT_EQ(rounds, i) {
 		TH_LOG("%u frames were sent, RX waits", (uint16_t)(now - since));
 	}
 	/* and nobody has to wait for such a device to end */
@@ -242,7 +245,7 @@ static int tx_race(struct race *t, unsigned int n)
 	unsigned int sent = 0, k, burst;
 	int err = 0;
 
-	while (sent < n && !err && (sent < n / 50 || now_ns() < t->end)) {
+	while (sent < n && !err && (sent < env_volume(n / 50) || now_ns() < t->end)) {
 		burst = 1 + rng_below(&t->rng, 3);
 		for (k = 0; k < burst; k++) {
 			sent += guest_tx_blast(t->g, 100, 1);
@@ -295,7 +298,7 @@ TEST_F_TIMEOUT(stress, case21_rearm_race_rx, 120)
 
 	c.no_fill = true;
 	START_GUEST(&self->g, &c);
-	for (i = 0; i < 200000 && (i < 4000 || now_ns() < end); i++) {
+	for (i = 0; i < 200000 && (i < env_volume(4000) || now_ns() < end); i++) {
 		while (sent - next < 100) {
 			frame_make(frame, sent, 100);
 			ASSERT_EQ(0, psock_send(self->g.tx_sock, NULL, frame,
@@ -334,7 +337,7 @@ TEST_F_TIMEOUT(stress, case21_no_interrupt_lost, 120)
 	START_GUEST(&self->g, &cfg);
 	close(self->g.rx_sock);
 	self->g.rx_sock = -1;
-	for (i = 0; i < 100000 && (i < 2000 || now_ns() < end); i++) {
+	for (i = 0; i < 100000 && (i < env_volume(2000) || now_ns() < end); i++) {
 		guest_tx_blast(&self->g, 100, 1 + rng_below(&rng, 3));
 		ring_kick(r);
 		spin(rng_below(&rng, 400));

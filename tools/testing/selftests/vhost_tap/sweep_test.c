@@ -1,13 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Every frame size there is, each way, with its content looked at.
+ * Every frame size there is, each way, with its content looked at; on a slow machine
+ * only one of every few ($VTAP_SLOW).
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "kselftest_harness.h"
+#include "env.h"
 #include "traffic.h"
 #include "variants.h"
+
+/* from one size to the next: odd, so that all alignments are met */
+static uint32_t step(void)
+{
+	return env_number("VTAP_SLOW", 1) | 1;
+}
 
 FIXTURE(sweep)
 {
@@ -36,9 +44,9 @@ TEST_F_TIMEOUT(sweep, tx_every_size, 150)
 	uint64_t seq = 0;
 
 	START_GUEST(&self->g, &c);
-	ASSERT_EQ(0, tx_sweep(&self->g, self->b, FRAME_MIN, FRAME_MAX, 1, 32,
+	ASSERT_EQ(0, tx_sweep(&self->g, self->b, FRAME_MIN, FRAME_MAX, step(), 32,
 			      &seq));
-	EXPECT_EQ(FRAME_MAX - FRAME_MIN + 1, seq);
+	EXPECT_EQ((FRAME_MAX - FRAME_MIN) / step() + 1, seq);
 }
 
 TEST_F_TIMEOUT(sweep, rx_every_size, 150)
@@ -51,9 +59,9 @@ TEST_F_TIMEOUT(sweep, rx_every_size, 150)
 	uint64_t seq = 0;
 
 	START_GUEST(&self->g, &c);
-	ASSERT_EQ(0, rx_sweep(&self->g, self->b, FRAME_MIN, FRAME_MAX, 1, 32,
+	ASSERT_EQ(0, rx_sweep(&self->g, self->b, FRAME_MIN, FRAME_MAX, step(), 32,
 			      &seq));
-	EXPECT_EQ(FRAME_MAX - FRAME_MIN + 1, seq);
+	EXPECT_EQ((FRAME_MAX - FRAME_MIN) / step() + 1, seq);
 }
 
 TEST_HARNESS_MAIN

@@ -21,7 +21,12 @@
 
 int watchdog_ms(void)
 {
-	return env_number("VTAP_WATCHDOG_MS", 20000);
+	return env_number("VTAP_WATCHDOG_MS", 20000 * env_patience());
+}
+
+unsigned int __wrap_alarm(unsigned int s)
+{
+	return __real_alarm(s * env_patience());
 }
 
 uint64_t now_ns(void)

@@ -21,6 +21,13 @@
 #define WATCHDOG_MS	watchdog_ms()
 int watchdog_ms(void);
 
+/*
+ * How long a test of the harness may take, said with alarm(): longer on a slow
+ * machine. The linker puts the first in alarm()'s place (Makefile).
+ */
+unsigned int __wrap_alarm(unsigned int s);
+unsigned int __real_alarm(unsigned int s);
+
 #define ARRAY_LEN(a)	(sizeof(a) / sizeof((a)[0]))
 
 #ifndef READ_ONCE
