@@ -33,7 +33,7 @@ out=${out:-$VTAP_OUT/$kernel}
 "$VTAP_TREE/scripts/deps.sh" build
 kernel_dir=$("$VTAP_TREE/scripts/kernel.sh" get "$kernel")
 # The compiler that the kernel was built with, as its headers name it.
-mapfile -t compiler < <(grep -oE '\bgcc-[0-9]+' "$kernel_dir/kdir/.kernelvariables" | sort -u)
+mapfile -t compiler < <(grep -soE '\bgcc-[0-9]+' "$kernel_dir/kdir/.kernelvariables" | sort -u)
 need_pkgs "${compiler[@]}"
 mkdir -p "$out/tree" "$out/modules"
 out=$(cd "$out" && pwd -P)

@@ -13,6 +13,7 @@
 #   bench   make bench
 #   icount  make bench-icount
 #   uml     building User Mode Linux
+#   kernel  building a kernel
 #   guests  make bench-guests
 #   fuzz    make fuzz
 #   style   make style
@@ -31,6 +32,7 @@ ring=("${fetch[@]}" python3)
 bench=("${vm[@]}" "${build[@]}" dpdk-dev linux-perf python3)
 icount=("${vm[@]}" "${build[@]}" linux-perf valgrind binutils python3)
 uml=("${build[@]}" flex bison patch)
+kernel=("${build[@]}" flex bison)
 guests=("${demo[@]}" "${uml[@]}")
 fuzz=(make gcc libc6-dev clang llvm)
 style=("${build[@]}" sparse coccinelle shellcheck perl python3)
@@ -58,6 +60,7 @@ for job in "$@"; do
 	ring)	want+=("${ring[@]}") ;;
 	bench)	want+=("${bench[@]}") ;;
 	icount)	want+=("${icount[@]}") ;;
+	kernel)	want+=("${kernel[@]}") ;;
 	uml)	want+=("${uml[@]}") ;;
 	guests)	want+=("${guests[@]}") ;;
 	fuzz)	want+=("${fuzz[@]}") ;;

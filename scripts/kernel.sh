@@ -1,10 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 # kernel.sh - fetch Debian's kernel packages into the cache folder and unpack
-# them there; nothing is installed and apt's configuration is left alone.
+# them there; nothing is installed and apt's configuration is left alone. Or build
+# a kernel from linux-source, for checks that Debian's do not make.
 #
 # usage: scripts/kernel.sh get SERIES [--refresh]
 #                                    print the folder of the newest SERIES
+#        scripts/kernel.sh get SERIES-debug
+#                                    the same of a kernel that looks for misused
+#                                    memory and locks; builds it if the cache
+#                                    lacks it (some minutes)
 #        scripts/kernel.sh source SERIES DIR
 #                                    unpack all of linux-source-SERIES into DIR,
 #                                    of the version that `get` has, if apt still
@@ -25,11 +30,15 @@
 #   src/usr/include/             the exported UAPI headers
 #
 # The newest version is asked of apt's lists once a day, or with --refresh;
-# folders are keyed by package version and never change once published.
+# folders are keyed by package version and never change once published. Those of
+# kernels that are built here are keyed by their configuration as well (vm.config
+# and another in scripts/vm), and have a `version` once they are complete; a build
+# that was interrupted goes on where it was.
 set -euo pipefail
 . "$(dirname "$0")/lib.sh"
 
 KDIR_CACHE=$VTAP_CACHE/kernels
+VM=$VTAP_TREE/scripts/vm
 LAYOUT=3	# raise it when the layout above changes
 
 # Sets APT_OPTS so that apt reads the system's own package lists.
@@ -223,7 +232,7 @@ source_into()
 
 newest_cached()
 {
-	find "$KDIR_CACHE" -maxdepth 1 -type d -name "$1-*-l$LAYOUT" 2>/dev/null |
+	find "$KDIR_CACHE" -maxdepth 1 -type d -name "$1-[0-9]*-l$LAYOUT" 2>/dev/null |
 		sort -V | tail -n 1
 }
 
@@ -269,12 +278,105 @@ refresh_locked()
 	mv "$KDIR_CACHE/.current.$series.new" "$KDIR_CACHE/.current.$series"
 }
 
+# trim_built DIR: what is not needed to build modules goes; it is most of it.
+trim_built()
+{
+	find "$1/linux" -mindepth 1 -maxdepth 1 -type d ! -name arch ! -name include \
+		! -name scripts ! -name tools -exec rm -rf {} +
+	find "$1/linux/arch" -mindepth 1 -maxdepth 1 -type d ! -name x86 -exec rm -rf {} +
+	find "$1/linux/tools" -mindepth 1 -maxdepth 1 ! -name include ! -name scripts \
+		! -name build -exec rm -rf {} +
+	# objtool is a program of kdir/tools.
+	find "$1/kdir" -mindepth 1 -maxdepth 1 ! -name arch ! -name include \
+		! -name scripts ! -name tools ! -name source ! -name Makefile \
+		! -name .config ! -name Module.symvers -exec rm -rf {} +
+	find "$1/kdir/arch" -name '*.o' -o -name '*.a' -o -name 'vmlinux*' -o -name bzImage |
+		xargs -d '\n' -r rm -f
+}
+
+# build_make DIR ARGUMENTS...: with its output in DIR/build.log, and a line a minute.
+build_make()
+{
+	local d=$1 ticker rc=0
+
+	shift
+	(while sleep 60 >/dev/null 2>&1; do
+		say "$(grep -c '^  CC ' "$d/build.log") files are compiled"
+	done) </dev/null >/dev/null &
+	ticker=$!
+	on_exit "kill $ticker 2>/dev/null"
+	run_child nice -n 10 make -C "$d/kdir" "$@" >>"$d/build.log" 2>&1 </dev/null || rc=$?
+	kill "$ticker" 2>/dev/null || :
+	[ "$rc" = 0 ] || {
+		grep -E -A 5 'error:|Error [0-9]' "$d/build.log" | tail -n 20 >&2
+		die "the kernel does not build (all of it: $d/build.log)"
+	}
+}
+
+# build_kernel NAME BASE DIR: from the source of BASE's version. Holds the lock.
+build_kernel()
+{
+	local name=$1 base=$2 d=$3 line old start=$SECONDS
+
+	"$VTAP_TREE/scripts/deps.sh" fetch kernel
+	if [ ! -e "$d/unpacked" ]; then
+		# What killed builds left; the lock is ours.
+		for old in "$KDIR_CACHE/$name-"*; do
+			[ -e "$old/version" ] || rm -rf "$old"
+		done
+		mkdir -p "$d/kdir"
+		source_into "${name%%-*}" "$d/linux" >"$d/unpacked.new"
+		mv "$d/unpacked.new" "$d/unpacked"
+	fi
+	say "building $name, about 7 minutes on two processors; output in $d/build.log"
+	cat "$VM/vm.config" "$VM/${name#*-}.config" >"$d/all.config"
+	echo "CONFIG_LOCALVERSION=\"-${name#*-}\"" >>"$d/all.config"
+	[ -e "$d/kdir/Makefile" ] ||
+		make -C "$d/linux" O="$d/kdir" KCONFIG_ALLCONFIG="$d/all.config" \
+			allnoconfig >"$d/build.log" 2>&1 ||
+		die "the configuration is not good; see $d/build.log"
+	while read -r line; do
+		grep -qxF "$line" "$d/kdir/.config" || die "the configuration lacks $line"
+	done < <(grep '^CONFIG' "$d/all.config")
+	build_make "$d" -j"$(nproc)" bzImage modules
+	build_make "$d" INSTALL_MOD_PATH="$d" modules_install
+
+	cp "$d/kdir/include/config/kernel.release" "$d/release"
+	cp "$d/kdir/arch/x86/boot/bzImage" "$d/vmlinuz"
+	cp "$d/kdir/.config" "$d/config"
+	ln -sfn ../../../kdir "$d/lib/modules/$(<"$d/release")/build"
+	ln -sfn "../$(basename "$base")/src" "$d/src"
+	trim_built "$d"
+	echo "$name" >"$d/series"
+	echo "$(<"$d/unpacked") $(basename "$d")" >"$d/version"
+	say "$name ($(<"$d/release")) is in $d; it took $((SECONDS - start)) s"
+}
+
+get_built()	# NAME
+{
+	local name=$1 base d
+
+	base=$(get "${name%%-*}")
+	d=$KDIR_CACHE/$name-$(tr '~:' '__' <"$base/version")
+	d+=-$(cat "$VM/vm.config" "$VM/${name#*-}.config" | sha256sum | cut -c 1-12)-l$LAYOUT
+	if [ ! -e "$d/version" ]; then
+		take_lock "$KDIR_CACHE/.lock.$name"
+		[ -e "$d/version" ] || build_kernel "$name" "$base" "$d"
+		drop_lock
+	fi
+	echo "$d"
+}
+
 get()
 {
 	local series=$1 refresh=${2:-} stamp=$KDIR_CACHE/.current.$1 dir=
 
 	need_kernel_name "$series"
 	[ -z "$refresh" ] || [ "$refresh" = --refresh ] || die "unknown option $refresh"
+	if is_built_kernel "$series"; then
+		get_built "$series"
+		return
+	fi
 	mkdir -p "$KDIR_CACHE"
 	if [ -z "$refresh" ] && [ -n "$(find "$stamp" -mmin -1440 2>/dev/null)" ]; then
 		dir=$(<"$stamp")

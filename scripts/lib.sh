@@ -11,6 +11,9 @@
 # Kernel series that the module supports now; the first is the default.
 # shellcheck disable=SC2034 # read by the scripts that source this
 VTAP_KERNELS=(6.12 6.1)
+# Kernels that scripts/kernel.sh builds here, of the series that their names begin with.
+# shellcheck disable=SC2034
+VTAP_BUILT_KERNELS=(6.12-debug)
 
 VTAP_TREE=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)
 VTAP_CACHE=${VTAP_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/vhost_tap}
@@ -155,10 +158,16 @@ need_kernel_name()
 {
 	local k
 
-	for k in "${VTAP_KERNELS[@]}"; do
+	for k in "${VTAP_KERNELS[@]}" "${VTAP_BUILT_KERNELS[@]}"; do
 		[ "$k" = "$1" ] && return 0
 	done
-	die "unknown kernel '$1'; known: ${VTAP_KERNELS[*]}"
+	die "unknown kernel '$1'; known: ${VTAP_KERNELS[*]} ${VTAP_BUILT_KERNELS[*]}"
+}
+
+# is_built_kernel SERIES: one of ours, with checks that make it slow?
+is_built_kernel()
+{
+	[[ $1 == *-* ]]
 }
 
 # uncompressed_kernel KERNEL_DIR: print where its vmlinux is. Emulated guests

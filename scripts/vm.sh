@@ -13,7 +13,7 @@
 #   --share DIR      DIR is writable in the VM, at the same path; may be repeated
 #   --log FILE       where the kernel log goes (out/SERIES/vm.log)
 #   --timeout SEC    ends the run that many seconds after the command began (600)
-#   --mem MB         memory (2048)
+#   --mem MB         memory (2048; 3072 where the kernel keeps a shadow of it)
 #   --smp N          processors (2)
 #   --cpu MODEL      processor to emulate (max, but without the fast string
 #                    operations, which emulation does byte by byte); KVM has
@@ -45,7 +45,7 @@ set -euo pipefail
 BOOT_LIMIT=180	# seconds to the command's start; a loaded machine is slow
 BOOT_TRIES=3
 
-kernel=${VTAP_KERNELS[0]} modules="" log="" limit=600 mem=2048 smp=2
+kernel=${VTAP_KERNELS[0]} modules="" log="" limit=600 mem="" smp=2
 cpu=max,erms=off,fsrm=off append="" gdb="" shell="" icount="" ask="" shares=()
 qemu_more=()
 while [ $# -gt 0 ]; do
@@ -71,6 +71,14 @@ while [ $# -gt 0 ]; do
 done
 [ $# -gt 0 ] || [ -n "$shell$ask" ] || die "no command; try --help"
 need_kernel_name "$kernel"
+
+# A kernel that checks itself boots slowly, and stops at the first warning.
+if is_built_kernel "$kernel"; then
+	mem=${mem:-3072}
+	BOOT_LIMIT=$((BOOT_LIMIT * 3))
+	append=" panic_on_warn=1$append"
+fi
+mem=${mem:-2048}
 
 "$VTAP_TREE/scripts/deps.sh" vm
 kernel_dir=$("$VTAP_TREE/scripts/kernel.sh" get "$kernel")
@@ -286,7 +294,7 @@ splats()
 	local bits
 
 	sed -n '/vtap: command begins/,$p' "$run/console" | grep -aE \
-		'BUG:|WARNING:|Oops|Call Trace|KASAN|KCSAN|UBSAN|kmemleak:|INFO: task .* blocked|possible .* (locking|deadlock|recursive)|suspicious RCU|general protection|unable to handle|Kernel panic|self-detected stall|detected stalls|refcount_t:|Bad page' || :
+		'BUG:|WARNING:|Oops|Call Trace|KASAN|KCSAN|UBSAN|kmemleak: [1-9]|INFO: task .* blocked|possible .* (locking|deadlock|recursive)|suspicious RCU|general protection|unable to handle|Kernel panic|self-detected stall|detected stalls|refcount_t:|Bad page' || :
 	bits=$(cat "$run/share/tainted" 2>/dev/null || echo 0)
 	# bad page, died, warning, soft lockup
 	if ((bits & (1 << 5 | 1 << 7 | 1 << 9 | 1 << 14))); then
