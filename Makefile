@@ -14,7 +14,7 @@ S := scripts
 KVARS := $(foreach v,W C V KCFLAGS,$(if $($(v)),$(v)=$($(v))))
 
 .DEFAULT_GOAL := all
-.PHONY: all modules tools install uninstall modules_install demo check check-all
+.PHONY: all modules tools install uninstall modules_install demo check check-all check-debug
 .PHONY: bench bench-ring bench-icount bench-guests check-build vm style mutants
 .PHONY: fuzz hostile dkms-install dkms-uninstall clean help deps
 
@@ -56,6 +56,9 @@ demo:
 
 check:
 	@$(S)/check.sh --kernel $(KERNEL) $(if $(TESTS),--tests "$(TESTS)")
+
+check-debug:
+	@$(S)/check.sh --kernel 6.12-debug $(if $(TESTS),--tests "$(TESTS)")
 
 check-all:
 	@$(S)/check.sh --all $(if $(TESTS),--tests "$(TESTS)")
@@ -110,6 +113,7 @@ help:
 	@echo 'make demo            a Linux guest passes traffic through the module, in a VM'
 	@echo 'make check           the tests, in a VM (KERNEL=6.1, 6.12; TESTS="name…" picks)'
 	@echo 'make check-all       the same on every supported kernel'
+	@echo 'make check-debug     the same on a kernel with KASAN, lockdep, kmemleak, fault injection'
 	@echo 'make bench           against in-tree vhost_net, side by side (PAIRS=, SCENARIOS="…")'
 	@echo 'make bench-guests    two Linux guests on in-tree, on ours and on QEMU alone, in turn'
 	@echo '                     (ROUNDS=N, SCENARIOS="vm-vm/* …" picks)'
