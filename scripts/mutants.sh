@@ -11,6 +11,7 @@
 # module is built and a VM booted only for mutants that name another one. A
 # program that hangs or a VM that a mutant takes down counts as a failed test,
 # and the VM is booted again for the rest.
+# Those with a line "Kernel: NAME" run on that kernel only, and alone there.
 # Needs "Timeout: SECONDS" above the diff if a test takes more than 60.
 # The last line is "N passed, N failed, N skipped".
 set -euo pipefail
@@ -32,6 +33,10 @@ out=$VTAP_OUT/mutants
 log=$out/mutants.log
 start=$SECONDS
 n=0 passed=0 failed=0
+slow=1 patience=1
+if is_built_kernel "$kernel"; then
+	slow=8 patience=4
+fi
 
 result()	# ok|not_ok WORDS
 {
@@ -62,6 +67,10 @@ for p in "$dir"/*.patch; do
 	name=$(basename "$p" .patch)
 	[ ${#names[@]} = 0 ] || [[ " ${names[*]} " == *" $name "* ]] ||
 		[[ " ${names[*]} " == *" ${name%%-*} "* ]] || continue
+	where=$(field "$p" Kernel)
+	if is_built_kernel "$kernel" || [ -n "$where" ]; then
+		[ "$where" = "$kernel" ] || continue
+	fi
 	[ -n "$(field "$p" Caught-by)" ] || die "$p names no test (Caught-by:)"
 	mutants+=("$name")
 	while read -r prog _; do
@@ -69,7 +78,7 @@ for p in "$dir"/*.patch; do
 		[[ $prog != fuzz:* ]] || fuzzers_needed=1
 	done < <(field "$p" Caught-by)
 done
-[ ${#mutants[@]} -gt 0 ] || die "no mutant is named ${names[*]}"
+[ ${#mutants[@]} -gt 0 ] || die "no mutant ${names[*]:+is named ${names[*]} and }runs on $kernel"
 
 vm=""
 stop_vm()
@@ -236,12 +245,12 @@ for j in "${jobs[@]}"; do
 	key="${program[$j]}${test[$j]:+ -t ${test[$j]}}"
 	[ -z "${baseline[$key]:-}" ] || continue
 	baseline[$key]=none/${#left[@]}
-	line[none/${#left[@]}]="none/${#left[@]} $out/ko/none.ko 300 $key"
+	line[none/${#left[@]}]="none/${#left[@]} $out/ko/none.ko $((300 * patience)) $key"
 	left+=("none/${#left[@]}")
 done
 for j in "${jobs[@]}"; do
 	key="${program[$j]}${test[$j]:+ -t ${test[$j]}}"
-	line[$j]="$j $out/ko/${j%/*}.ko ${limit[$j]:-60} $key"
+	line[$j]="$j $out/ko/${j%/*}.ko $((${limit[$j]:-60} * patience)) $key"
 	left+=("$j")
 done
 
@@ -269,7 +278,8 @@ while [ ${#left[@]} -gt 0 ]; do
 	done
 	exec {fd}< <(exec "$VTAP_TREE/scripts/vm.sh" --kernel "$kernel" \
 		--modules "$VTAP_OUT/$kernel/modules" --log "$out/kernel.log" \
-		--timeout "$total" -- "$VTAP_TREE/scripts/vm/run-mutants" \
+		--timeout "$total" -- env VTAP_SLOW=$slow \
+		VTAP_WATCHDOG_MS=$((5000 * patience)) "$VTAP_TREE/scripts/vm/run-mutants" \
 		"$tests" "$out/jobs" 2>>"$log")
 	vm=$!
 	while IFS= read -r text <&"$fd"; do
