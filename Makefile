@@ -14,7 +14,7 @@ S := scripts
 KVARS := $(foreach v,W C V KCFLAGS,$(if $($(v)),$(v)=$($(v))))
 
 .DEFAULT_GOAL := all
-.PHONY: all modules tools install uninstall modules_install demo check check-all check-debug
+.PHONY: all modules tools install uninstall modules_install demo check check-all check-debug check-race
 .PHONY: bench bench-ring bench-icount bench-guests check-build vm style mutants
 .PHONY: fuzz hostile dkms-install dkms-uninstall clean help deps
 
@@ -59,6 +59,11 @@ check:
 
 check-debug:
 	@$(S)/check.sh --kernel 6.12-debug $(if $(TESTS),--tests "$(TESTS)")
+
+# The tests in which things happen at once.
+check-race: RACE := lifecycle_test owner_test stress_test hostile_program_test
+check-race:
+	@$(S)/check.sh --kernel 6.12-race --tests "$(or $(TESTS),$(RACE))"
 
 check-all:
 	@$(S)/check.sh --all $(if $(TESTS),--tests "$(TESTS)")
@@ -114,6 +119,7 @@ help:
 	@echo 'make check           the tests, in a VM (KERNEL=6.1, 6.12; TESTS="name…" picks)'
 	@echo 'make check-all       the same on every supported kernel'
 	@echo 'make check-debug     the same on a kernel with KASAN, lockdep, kmemleak, fault injection'
+	@echo 'make check-race      those that do several things at once, on a kernel with KCSAN'
 	@echo 'make bench           against in-tree vhost_net, side by side (PAIRS=, SCENARIOS="…")'
 	@echo 'make bench-guests    two Linux guests on in-tree, on ours and on QEMU alone, in turn'
 	@echo '                     (ROUNDS=N, SCENARIOS="vm-vm/* …" picks)'

@@ -16,9 +16,10 @@
 # tests here; then, in the host VM, the installation and each kselftest program,
 # with the module loaded and unloaded around it. A VM that dies is booted again
 # for the rest. On the kernel of the record (icount.json), instructions a packet
-# are compared with it. On a kernel that checks itself (6.12-debug), which is slow, tests
+# are compared with it. On a kernel that checks itself (6.12-debug, 6.12-race), which is slow, tests
 # of mere volume do an eighth of it ($VTAP_SLOW says otherwise); unit tests, installation
-# and instructions are left out, and leak_test comes last, whatever was picked.
+# and instructions are left out, and on 6.12-debug leak_test comes last, whatever was
+# picked.
 # Output of it all: out/SERIES/check.log, kernel log beside it.
 # The last line is "N passed, N failed, N skipped".
 set -euo pipefail
@@ -304,7 +305,7 @@ check_kernel()
 		programs+=(install_test)
 		is_built_kernel "$kernel" || ! wanted install || check_install
 	fi
-	if is_built_kernel "$kernel"; then
+	if [[ $kernel == *-debug ]]; then
 		cp "$VTAP_TREE/scripts/vm/leak_test" "$out/kselftest/"
 		programs+=(leak_test)
 	fi

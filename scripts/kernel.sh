@@ -7,9 +7,10 @@
 # usage: scripts/kernel.sh get SERIES [--refresh]
 #                                    print the folder of the newest SERIES
 #        scripts/kernel.sh get SERIES-debug
+#        scripts/kernel.sh get SERIES-race
 #                                    the same of a kernel that looks for misused
-#                                    memory and locks; builds it if the cache
-#                                    lacks it (some minutes)
+#                                    memory and locks, or for data races; builds
+#                                    it if the cache lacks it (some minutes)
 #        scripts/kernel.sh source SERIES DIR
 #                                    unpack all of linux-source-SERIES into DIR,
 #                                    of the version that `get` has, if apt still
@@ -290,8 +291,7 @@ trim_built()
 	find "$1/kdir" -mindepth 1 -maxdepth 1 ! -name arch ! -name include \
 		! -name scripts ! -name tools ! -name source ! -name Makefile \
 		! -name .config ! -name Module.symvers -exec rm -rf {} +
-	find "$1/kdir/arch" -name '*.o' -o -name '*.a' -o -name 'vmlinux*' -o -name bzImage |
-		xargs -d '\n' -r rm -f
+	find "$1/kdir/arch" \( -name '*.o' -o -name '*.a' -o -name 'vmlinux*' -o -name bzImage \) -delete
 }
 
 # build_make DIR ARGUMENTS...: with its output in DIR/build.log, and a line a minute.

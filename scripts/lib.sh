@@ -13,7 +13,7 @@
 VTAP_KERNELS=(6.12 6.1)
 # Kernels that scripts/kernel.sh builds here, of the series that their names begin with.
 # shellcheck disable=SC2034
-VTAP_BUILT_KERNELS=(6.12-debug)
+VTAP_BUILT_KERNELS=(6.12-debug 6.12-race)
 
 VTAP_TREE=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)
 VTAP_CACHE=${VTAP_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/vhost_tap}

@@ -41,6 +41,7 @@
 # up; modprobe works on the kernel's own modules.
 set -euo pipefail
 . "$(dirname "$0")/lib.sh"
+. "$VTAP_TREE/scripts/vm/common"
 
 BOOT_LIMIT=180	# seconds to the command's start; a loaded machine is slow
 BOOT_TRIES=3
@@ -72,11 +73,12 @@ done
 [ $# -gt 0 ] || [ -n "$shell$ask" ] || die "no command; try --help"
 need_kernel_name "$kernel"
 
-# A kernel that checks itself boots slowly, and stops at the first warning.
+# A kernel that checks itself boots slowly. It stops at the first warning, unless races
+# are what it looks for: those of others are no matter.
 if is_built_kernel "$kernel"; then
 	mem=${mem:-3072}
 	BOOT_LIMIT=$((BOOT_LIMIT * 3))
-	append=" panic_on_warn=1$append"
+	[[ $kernel == *-race ]] || append=" panic_on_warn=1$append"
 fi
 mem=${mem:-2048}
 
@@ -288,13 +290,13 @@ boot()
 	fi
 }
 
-# splats: print the lines of the kernel log that no run may leave behind.
-splats()
+# complaints: print the lines of the kernel log that no run may leave behind.
+complaints()
 {
 	local bits
 
-	sed -n '/vtap: command begins/,$p' "$run/console" | grep -aE \
-		'BUG:|WARNING:|Oops|Call Trace|KASAN|KCSAN|UBSAN|kmemleak: [1-9]|INFO: task .* blocked|possible .* (locking|deadlock|recursive)|suspicious RCU|general protection|unable to handle|Kernel panic|self-detected stall|detected stalls|refcount_t:|Bad page' || :
+	sed -n '/vtap: command begins/,$p' "$run/console" | without_foreign_races |
+		grep -aE "$SPLAT|kmemleak: [1-9]|Kernel panic" || :
 	bits=$(cat "$run/share/tainted" 2>/dev/null || echo 0)
 	# bad page, died, warning, soft lockup
 	if ((bits & (1 << 5 | 1 << 7 | 1 << 9 | 1 << 14))); then
@@ -317,7 +319,7 @@ for try in $(seq $BOOT_TRIES); do
 done
 [ -n "$status" ] || { save_log; die "the VM does not boot; its log is $log"; }
 
-bad=$(splats)
+bad=$(complaints)
 if [ -n "$bad" ]; then
 	say "the kernel complained (all of its log: $log):"
 	head -n 20 <<<"$bad" >&2
