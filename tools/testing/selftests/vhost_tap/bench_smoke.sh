@@ -39,7 +39,7 @@ good()
 {
 	local line packets lost module
 
-	line=$(timeout 60 ./vhost_bench --scenario "$1" --frames $frames 2>"$err")
+	line=$(timeout $((60 * ${VTAP_SLOW:-1})) ./vhost_bench --scenario "$1" --frames $frames 2>"$err")
 	packets=$(field packets "$line")
 	lost=$(field lost "$line")
 	module=$(field module_packets "$line")
