@@ -196,6 +196,7 @@ static void vtap_dev_stop(struct vtap_dev *dev)
 	kvfree(dev->mem);
 	dev->mem = NULL;
 	dev->features = 0;
+	dev->features_high = 0;
 	dev->backend_features = 0;
 	dev->log_base = 0;
 	if (dev->log_call)
@@ -293,12 +294,13 @@ int vtap_dev_reset_owner(struct vtap_dev *dev)
 	return 0;
 }
 
-void vtap_dev_set_features(struct vtap_dev *dev, u64 features)
+void vtap_dev_set_features(struct vtap_dev *dev, u64 features, u64 high)
 {
 	u32 i;
 
 	vtap_dev_lock_vqs(dev);
 	dev->features = features;
+	dev->features_high = high;
 	for (i = 0; i < VTAP_VQ_MAX; i++)
 		vtap_vq_set_features(&dev->vq[i]);
 	vtap_dev_unlock_vqs(dev);

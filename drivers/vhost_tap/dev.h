@@ -47,8 +47,11 @@ enum {
  *	NULL without an owner
  * @index: VTAP_VQ_RX or VTAP_VQ_TX
  * @sock: backend; NULL while stopped
- * @hlen: virtio-net header bytes that the guest sees: 10 or 12
+ * @hlen: virtio-net header bytes that the guest sees: 10, 12, or 24 with what
+ *	tells of UDP tunnels
  * @sock_hlen: of these, what the socket reads or writes: @hlen or 0
+ * @tunnel: the header is the one that tells of UDP tunnels
+ * @direct: RX: the header is one that we can make as the socket would
  * @mergeable: VIRTIO_NET_F_MRG_RXBUF
  * @busyloop_timeout: microseconds; 0 is off
  * @answer_ns: how long to watch without having been told so; 0 unless the other
@@ -79,6 +82,8 @@ struct vtap_vq {
 	struct vtap_sock *sock;
 	u16 hlen;
 	u16 sock_hlen;
+	bool tunnel;
+	bool direct;
 	bool mergeable;
 	bool user_be;
 	u32 busyloop_timeout;
@@ -116,6 +121,7 @@ struct vtap_scratch;
  * @worker: by id; NULL where there is none, as everywhere without an owner
  * @mem: memory table; NULL until SET_MEM_TABLE
  * @features: acknowledged feature bits
+ * @features_high: and those from 64 on
  * @backend_features: acknowledged VHOST_BACKEND_F_* bits
  * @log_base: SET_LOG_BASE
  * @log_call: SET_LOG_FD: eventfd, changed with both vq->lock held
@@ -134,6 +140,7 @@ struct vtap_dev {
 	struct vtap_worker *worker[VTAP_WORKERS_MAX];
 	struct vtap_mem *mem;
 	u64 features;
+	u64 features_high;
 	u64 backend_features;
 	u64 log_base;
 	struct eventfd_ctx *log_call;
@@ -204,8 +211,9 @@ int vtap_dev_set_backend(struct vtap_dev *dev, u32 index, int fd);
  * vtap_dev_set_features() - take over acknowledged bits; dev->lock held
  * @dev: device
  * @features: bits that are all offered
+ * @high: and those from 64 on
  */
-void vtap_dev_set_features(struct vtap_dev *dev, u64 features);
+void vtap_dev_set_features(struct vtap_dev *dev, u64 features, u64 high);
 
 /**
  * vtap_dev_set_mem() - switch both queues to another table at once; dev->lock held

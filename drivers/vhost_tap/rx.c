@@ -20,6 +20,7 @@
 #include <linux/uio.h>
 #include <trace/events/vhost_tap.h>
 
+#include "compat/virtio_net.h"
 #include "dev.h"
 
 /* Frames copied in one go; their headers are on the stack meanwhile. */
@@ -430,7 +431,7 @@ static void vtap_rx_consume(struct vtap_rx *rx, u32 n)
 	int len;
 
 	/* I1: it has its chains, so it may go. */
-	if (vq->sock_hlen && rx->frame && vtap_sock_direct(vq->sock, &rx->frame, 1)) {
+	if (vq->direct && rx->frame && vtap_sock_direct(vq->sock, &rx->frame, 1)) {
 		len = vtap_rx_copy_skb(rx, seg, n);
 		if (unlikely(len == -EFAULT))
 			goto fault;
@@ -443,12 +444,10 @@ static void vtap_rx_consume(struct vtap_rx *rx, u32 n)
 
 	iov_iter_init(&iter, ITER_DEST, seg, rx->nsegs, rx->len + vq->hlen);
 	if (!vq->sock_hlen) {
-		struct virtio_net_hdr_mrg_rxbuf hdr = {
-			.num_buffers = __cpu_to_virtio16(ring->le, n),
-		};
+		static const u8 hdr[VTAP_COMPAT_TUNNEL_HLEN];
 		struct vtap_rx_place to = { .seg = seg };
 
-		if (vtap_rx_write(&to, &hdr, vq->hlen))
+		if (vtap_rx_write(&to, hdr, vq->hlen))
 			goto fault;
 		iov_iter_advance(&iter, vq->hlen);
 	}
@@ -456,7 +455,7 @@ static void vtap_rx_consume(struct vtap_rx *rx, u32 n)
 	len = vtap_sock_recv(vq->sock, rx->frame, &iter, rx->len + vq->sock_hlen);
 	if (unlikely(len != rx->len + vq->sock_hlen || iov_iter_count(&iter)))
 		goto failed;
-	if (vq->sock_hlen > sizeof(struct virtio_net_hdr) &&
+	if (vq->hlen > sizeof(struct virtio_net_hdr) &&
 	    unlikely(vtap_rx_put_num_buffers(rx, seg, n)))
 		goto lost;
 
@@ -547,7 +546,7 @@ static int vtap_rx_burst(struct vtap_rx *rx)
 	struct vtap_chain *chain;
 	int ret;
 
-	if (!rx->frame || !vq->sock_hlen)
+	if (!rx->frame || !vq->direct)
 		return 0;
 	n = min(vq->held_tail - vq->held_head, (u32)VTAP_RX_BURST);
 	n = vtap_sock_direct(vq->sock, skbs, n);

@@ -73,6 +73,11 @@ static bool vtap_tx_check_hdr(const struct vtap_vq *vq, struct virtio_net_hdr *h
 	u32 hdr_len = __virtio16_to_cpu(le, hdr->hdr_len);
 	u8 gso_type = hdr->gso_type & ~VIRTIO_NET_HDR_GSO_ECN;
 
+	if (unlikely(vq->tunnel && gso_type & VTAP_COMPAT_TUNNEL_GSO)) {
+		if (!vtap_compat_tunnel_ok(hdr, le))
+			return false;
+		gso_type &= ~VTAP_COMPAT_TUNNEL_GSO;
+	}
 	if (hdr->flags & VIRTIO_NET_HDR_F_NEEDS_CSUM) {
 		u32 end = __virtio16_to_cpu(le, hdr->csum_start) +
 			  __virtio16_to_cpu(le, hdr->csum_offset) + sizeof(__sum16);
@@ -203,6 +208,8 @@ static void vtap_tx_headers(struct vtap_tx *tx, u32 n)
 			memset(hdr, 0, sizeof(*hdr));
 		} else {
 			memcpy(hdr, xdp[k].data - vq->hlen, sizeof(*hdr));
+			if (unlikely(vq->tunnel))
+				memcpy(hdr, xdp[k].data - vq->hlen, VTAP_COMPAT_TUNNEL_HLEN);
 			len = xdp[k].data_end - xdp[k].data;
 			if (unlikely(!vtap_tx_check_hdr(vq, hdr, len))) {
 				vtap_tx_drop(vq, VHOST_TAP_DROP_OFFLOAD, len);

@@ -6,14 +6,22 @@
  */
 #include <linux/compat.h>
 #include <linux/fs.h>
+#include <linux/overflow.h>
+#include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <linux/uio.h>
 #include <linux/virtio_net.h>
 
+#include "compat/features.h"
+#include "compat/virtio_net.h"
 #include "dev.h"
 #include "log.h"
 
-/* A bit is offered once it works. */
+/*
+ * A bit is offered once it works, and where the kernel's own module offers it. In
+ * order is how all chains are handed back, and a ring that is reset is one whose
+ * backend is taken away: nothing else is to be done for these two.
+ */
 #define VTAP_FEATURES (BIT_ULL(VIRTIO_F_NOTIFY_ON_EMPTY) |	\
 		       BIT_ULL(VIRTIO_RING_F_INDIRECT_DESC) |	\
 		       BIT_ULL(VIRTIO_RING_F_EVENT_IDX) |	\
@@ -21,10 +29,25 @@
 		       BIT_ULL(VIRTIO_F_ANY_LAYOUT) |		\
 		       BIT_ULL(VIRTIO_F_VERSION_1) |		\
 		       BIT_ULL(VIRTIO_NET_F_MRG_RXBUF) |	\
-		       BIT_ULL(VHOST_NET_F_VIRTIO_NET_HDR))
+		       BIT_ULL(VHOST_NET_F_VIRTIO_NET_HDR) |	\
+		       BIT_ULL(VIRTIO_F_RING_RESET) |		\
+		       VTAP_COMPAT_FEATURES)
+/* The second word: bits 64 to 127. */
+#define VTAP_FEATURES_HIGH	VTAP_COMPAT_TUNNEL_BITS
+#define VTAP_FEATURES_U64S	2
 
 /* None: IOTLB messages come with VIRTIO_F_ACCESS_PLATFORM. */
 #define VTAP_BACKEND_FEATURES 0ULL
+
+static long vtap_uapi_ack_features(struct vtap_dev *dev, u64 features, u64 high)
+{
+	if (features & ~VTAP_FEATURES || high & ~VTAP_FEATURES_HIGH)
+		return -EOPNOTSUPP;
+	if (features & BIT_ULL(VHOST_F_LOG_ALL) && !vtap_dev_log_ok(dev, dev->mem, dev->log_base))
+		return -EFAULT;
+	vtap_dev_set_features(dev, features, high);
+	return 0;
+}
 
 static long vtap_uapi_set_features(struct vtap_dev *dev, u64 __user *argp)
 {
@@ -32,12 +55,71 @@ static long vtap_uapi_set_features(struct vtap_dev *dev, u64 __user *argp)
 
 	if (copy_from_user(&features, argp, sizeof(features)))
 		return -EFAULT;
-	if (features & ~VTAP_FEATURES)
-		return -EOPNOTSUPP;
-	if (features & BIT_ULL(VHOST_F_LOG_ALL) && !vtap_dev_log_ok(dev, dev->mem, dev->log_base))
+	return vtap_uapi_ack_features(dev, features, 0);
+}
+
+/* Words that a caller has beyond ours: where they begin, and bytes. 0 or -EFAULT. */
+static long vtap_uapi_array_rest(u64 __user *array, u64 count, u64 __user **rest, size_t *bytes)
+{
+	size_t all;
+
+	*rest = NULL;
+	*bytes = 0;
+	if (count <= VTAP_FEATURES_U64S)
+		return 0;
+	/* However many there are said to be, they have to be there. */
+	if (count > SIZE_MAX || check_mul_overflow((size_t)count, sizeof(u64), &all) ||
+	    !access_ok(array, all))
 		return -EFAULT;
-	vtap_dev_set_features(dev, features);
+	*rest = array + VTAP_FEATURES_U64S;
+	*bytes = all - VTAP_FEATURES_U64S * sizeof(u64);
 	return 0;
+}
+
+/* As many words as the caller has room for; any beyond ours are zero. */
+static long vtap_uapi_get_features_array(u64 __user *argp)
+{
+	const u64 features[VTAP_FEATURES_U64S] = { VTAP_FEATURES, VTAP_FEATURES_HIGH };
+	u64 __user *rest;
+	size_t bytes;
+	u64 count;
+
+	if (copy_from_user(&count, argp, sizeof(count)))
+		return -EFAULT;
+	if (copy_to_user(++argp, features,
+			 min_t(u64, count, VTAP_FEATURES_U64S) * sizeof(u64)) ||
+	    vtap_uapi_array_rest(argp, count, &rest, &bytes))
+		return -EFAULT;
+	return clear_user(rest, bytes) ? -EFAULT : 0;
+}
+
+static long vtap_uapi_set_features_array(struct vtap_dev *dev, u64 __user *argp)
+{
+	u64 features[VTAP_FEATURES_U64S] = {};
+	u64 __user *rest;
+	size_t bytes, n;
+	u64 count;
+	int zero;
+
+	if (copy_from_user(&count, argp, sizeof(count)))
+		return -EFAULT;
+	if (copy_from_user(features, ++argp,
+			   min_t(u64, count, VTAP_FEATURES_U64S) * sizeof(u64)) ||
+	    vtap_uapi_array_rest(argp, count, &rest, &bytes))
+		return -EFAULT;
+	/* No bit beyond ours is known; it may take a while to see that none is set. */
+	for (; bytes; bytes -= n, rest += n / sizeof(u64)) {
+		n = min_t(size_t, bytes, PAGE_SIZE);
+		zero = check_zeroed_user(rest, n);
+		if (zero < 0)
+			return zero;
+		if (!zero)
+			return -EOPNOTSUPP;
+		if (fatal_signal_pending(current))
+			return -EINTR;
+		cond_resched();
+	}
+	return vtap_uapi_ack_features(dev, features[0], features[1]);
 }
 
 static long vtap_uapi_set_backend_features(struct vtap_dev *dev, u64 __user *argp)
@@ -196,6 +278,14 @@ static long vtap_uapi_ioctl(struct file *file, unsigned int cmd, unsigned long a
 		break;
 	case VHOST_SET_FEATURES:
 		r = vtap_uapi_set_features(dev, argp);
+		break;
+	case VHOST_GET_FEATURES_ARRAY:
+		r = VTAP_COMPAT_HAS_ARRAY ? vtap_uapi_get_features_array(argp) :
+		    vtap_uapi_owner_ioctl(dev, cmd, argp);
+		break;
+	case VHOST_SET_FEATURES_ARRAY:
+		r = VTAP_COMPAT_HAS_ARRAY ? vtap_uapi_set_features_array(dev, argp) :
+		    vtap_uapi_owner_ioctl(dev, cmd, argp);
 		break;
 	case VHOST_GET_BACKEND_FEATURES:
 		r = vtap_uapi_tell_features(VTAP_BACKEND_FEATURES, argp);

@@ -12,6 +12,7 @@
 #include <trace/events/vhost_tap.h>
 
 #include "compat/eventfd.h"
+#include "compat/virtio_net.h"
 #include "dev.h"
 #include "log.h"
 
@@ -148,7 +149,11 @@ void vtap_vq_set_features(struct vtap_vq *vq)
 	vq->mergeable = features & BIT_ULL(VIRTIO_NET_F_MRG_RXBUF);
 	vq->hlen = features & (BIT_ULL(VIRTIO_NET_F_MRG_RXBUF) | BIT_ULL(VIRTIO_F_VERSION_1)) ?
 		   sizeof(struct virtio_net_hdr_mrg_rxbuf) : sizeof(struct virtio_net_hdr);
+	vq->tunnel = vq->dev->features_high & VTAP_COMPAT_TUNNEL_BITS;
+	if (vq->tunnel)
+		vq->hlen = VTAP_COMPAT_TUNNEL_HLEN;
 	vq->sock_hlen = features & BIT_ULL(VHOST_NET_F_VIRTIO_NET_HDR) ? 0 : vq->hlen;
+	vq->direct = vq->sock_hlen && !vq->tunnel;
 }
 
 void vtap_vq_reset(struct vtap_vq *vq)
