@@ -116,7 +116,7 @@ help:
 	@echo 'make uninstall       remove them; /dev/vhost-net goes back to the kernel'
 	@echo 'make dkms-install    build and install through DKMS; dkms-uninstall removes it'
 	@echo 'make demo            a Linux guest passes traffic through the module, in a VM'
-	@echo 'make check           the tests, in a VM (KERNEL=6.1, 6.12; TESTS="name…" picks)'
+	@echo 'make check           the tests, in a VM (KERNEL=6.1, 6.12, 7.3; TESTS="name…" picks)'
 	@echo 'make check-all       the same on every supported kernel'
 	@echo 'make check-debug     the same on a kernel with KASAN, lockdep, kmemleak, fault injection'
 	@echo 'make check-race      those that do several things at once, on a kernel with KCSAN'

@@ -32,7 +32,8 @@ out=${out:-$VTAP_OUT/$kernel}
 
 "$VTAP_TREE/scripts/deps.sh" build
 kernel_dir=$("$VTAP_TREE/scripts/kernel.sh" get "$kernel")
-# The compiler that the kernel was built with, as its headers name it.
+# The compiler that the kernel was built with, as its headers name it. A source
+# that was prepared here names none: it takes the one that prepared it.
 mapfile -t compiler < <(grep -soE '\bgcc-[0-9]+' "$kernel_dir/kdir/.kernelvariables" | sort -u)
 need_pkgs "${compiler[@]}"
 mkdir -p "$out/tree" "$out/modules"

@@ -5,6 +5,7 @@
 #
 # usage: scripts/deps.sh JOB...
 #   fetch   unpacking kernel packages
+#   prepare making a kernel's source good for building modules
 #   build   compiling the module and the tests
 #   vm      booting the host VM
 #   test    what runs inside it for make check
@@ -25,6 +26,7 @@ set -euo pipefail
 
 fetch=(xz-utils kmod rsync make gcc libc6-dev)
 build=("${fetch[@]}" bc libelf-dev libmnl-dev pkg-config)
+prepare=("${build[@]}" flex bison libssl-dev)
 vm=(qemu-system-x86 busybox-static kmod xz-utils cpio iproute2 procps)
 tests=("${vm[@]}" "${build[@]}" dpdk-dev ethtool iputils-ping python3)
 demo=("${vm[@]}" "${build[@]}" iputils-ping binutils zstd python3)
@@ -53,6 +55,7 @@ want=()
 for job in "$@"; do
 	case $job in
 	fetch)	want+=("${fetch[@]}") ;;
+	prepare) want+=("${prepare[@]}") ;;
 	build)	want+=("${build[@]}") ;;
 	vm)	want+=("${vm[@]}") ;;
 	test)	want+=("${tests[@]}") ;;
@@ -65,7 +68,7 @@ for job in "$@"; do
 	guests)	want+=("${guests[@]}") ;;
 	fuzz)	want+=("${fuzz[@]}") ;;
 	style)	want+=("${style[@]}") ;;
-	all)	want+=("${tests[@]}" "${demo[@]}" "${bench[@]}" "${icount[@]}" "${guests[@]}"
+	all)	want+=("${prepare[@]}" "${tests[@]}" "${demo[@]}" "${bench[@]}" "${icount[@]}" "${guests[@]}"
 		      "${fuzz[@]}" "${style[@]}") ;;
 	-h|--help) usage_from_header "$0"; exit 0 ;;
 	*)	die "unknown job '$job'; try --help" ;;

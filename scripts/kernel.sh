@@ -5,10 +5,12 @@
 # a kernel from linux-source, for checks that Debian's do not make.
 #
 # usage: scripts/kernel.sh get SERIES [--refresh]
-#                                    print the folder of the newest SERIES
+#                                    print the folder of the newest SERIES; ends
+#                                    with status 3 if it is of another suite than
+#                                    Debian 12's, and the mirror does not offer it
 #        scripts/kernel.sh get SERIES-debug
 #        scripts/kernel.sh get SERIES-race
-#                                    the same of a kernel that looks for misused
+#                                    that of a kernel that looks for misused
 #                                    memory and locks, or for data races; builds
 #                                    it if the cache lacks it (some minutes)
 #        scripts/kernel.sh source SERIES DIR
@@ -20,10 +22,12 @@
 #
 # What `get` prints is a folder with
 #   series release version       one line each: 6.12, uname -r, package version
-#   vmlinuz config               the image package
+#   vmlinuz config               the image
 #   lib/modules/RELEASE/         its modules, not compressed, with depmod's
 #                                indexes; `build` points to kdir
-#   kdir/                        the headers, good for make -C …/kdir M=…
+#   kdir/                        the headers, good for make -C …/kdir M=…; where
+#                                the headers package wants a newer Debian than
+#                                this one, src/ itself, prepared for that
 #   src/                         of linux-source: scripts/ (checkpatch,
 #                                coccinelle), tools/{testing/selftests,include,
 #                                virtio,…}, include/, arch/x86/, drivers/vhost,
@@ -35,12 +39,29 @@
 # kernels that are built here are keyed by their configuration as well (vm.config
 # and another in scripts/vm), and have a `version` once they are complete; a build
 # that was interrupted goes on where it was.
+# Series that Debian 12 lacks come from a backports suite, through package lists of our
+# own beside the system's.
 set -euo pipefail
 . "$(dirname "$0")/lib.sh"
 
 KDIR_CACHE=$VTAP_CACHE/kernels
 VM=$VTAP_TREE/scripts/vm
 LAYOUT=3	# raise it when the layout above changes
+
+# suite SERIES: where it comes from.
+suite()
+{
+	case $1 in
+	6.*)	echo bookworm ;;
+	*)	echo trixie-backports ;;
+	esac
+}
+
+# Is it made for this Debian, so that all of its packages work here?
+native()
+{
+	[ "$(suite "$1")" = bookworm ]
+}
 
 # Sets APT_OPTS so that apt reads the system's own package lists.
 apt_system()
@@ -56,21 +77,24 @@ mirror()
 		"Label: $1" 2>/dev/null | head -n 1
 }
 
-# Sets APT_OPTS so that apt reads lists of our own, of Debian 12, from the
-# system's mirror: for a system whose own sources lack a series. Nothing outside
-# the cache folder changes. A series of another suite would get its folder here.
+# Sets APT_OPTS so that apt reads lists of our own, of the suite that has SERIES,
+# from the system's mirror: for what the system's own sources lack. Nothing
+# outside the cache folder changes.
 apt_private()
 {
-	local d=$VTAP_CACHE/apt/bookworm main security
+	local suite d main security
 	local by='[signed-by=/usr/share/keyrings/debian-archive-keyring.gpg]'
 
+	suite=$(suite "$1")
+	d=$VTAP_CACHE/apt/$suite
 	main=$(mirror Debian)
 	security=$(mirror Debian-Security)
 	[ -n "$main" ] || return 1
 	mkdir -p "$d/lists/partial" "$d/cache/archives/partial"
 	{
-		echo "deb $by $main bookworm main"
-		[ -z "$security" ] || echo "deb $by $security bookworm-security main"
+		echo "deb $by $main $suite main"
+		[ -z "$security" ] || [ "$suite" != bookworm ] ||
+			echo "deb $by $security bookworm-security main"
 	} >"$d/sources.list"
 	apt_system
 	APT_OPTS+=(-o Dir::Etc::sourcelist="$d/sources.list"
@@ -78,7 +102,7 @@ apt_private()
 		   -o Dir::Etc::preferences=/dev/null
 		   -o Dir::Etc::preferencesparts=/dev/null
 		   -o Dir::State::lists="$d/lists" -o Dir::Cache="$d/cache")
-	say "reading Debian 12's package lists, beside the system's"
+	say "reading package lists of $suite, beside the system's"
 	apt-get "${APT_OPTS[@]}" -qq update >&2
 }
 
@@ -118,6 +142,16 @@ download()
 {
 	local series=$1 d=$2 image deps common kbuild
 
+	mkdir -p "$d/deb" || return 1
+	if ! native "$series"; then
+		# An image in three parts, and no programs that would not run here.
+		say "downloading linux $REL in parts, and linux-source-$series"
+		(cd "$d/deb" && apt-get "${APT_OPTS[@]}" -q download \
+			"linux-binary-unsigned-$REL" "linux-modules-$REL" \
+			"linux-base-$REL" "linux-headers-$REL" \
+			"linux-source-$series" >&2)
+		return
+	fi
 	image=linux-image-$REL-unsigned
 	pkg_known "$image" || image=linux-image-$REL
 	deps=$(pkg_field "linux-headers-$REL" Depends)
@@ -126,32 +160,47 @@ download()
 	if [ -z "$common" ] || [ -z "$kbuild" ]; then
 		die "linux-headers-$REL names no -common or -kbuild package"
 	fi
-	mkdir -p "$d/deb" || return 1
 	say "downloading $image, its headers and linux-source-$series"
 	(cd "$d/deb" && apt-get "${APT_OPTS[@]}" -q download "$image" \
 		"linux-headers-$REL" "$common" "$kbuild" \
 		"linux-source-$series" >&2)
 }
 
-# unpack SERIES DIR: turns what download got into the layout above.
-unpack()
+# The image and its modules, from the one package or from its parts.
+unpack_image()
 {
-	local series=$1 d=$2 pk dir
+	local d=$1 pk dir
 
 	say "unpacking the image and its modules"
-	dpkg -x "$d"/deb/linux-image-*.deb "$d/image"
-	mv "$d/image/boot/vmlinuz-$REL" "$d/vmlinuz"
-	mv "$d/image/boot/config-$REL" "$d/config"
+	for pk in "$d"/deb/linux-{image,binary,modules,base}-*.deb; do
+		[ ! -e "$pk" ] || dpkg -x "$pk" "$d/image"
+	done
 	mkdir -p "$d/lib"
 	for dir in lib usr/lib; do
 		[ ! -d "$d/image/$dir/modules" ] || mv "$d/image/$dir/modules" "$d/lib/"
 	done
+	for dir in "$d/lib/modules/$REL" "$d/image/boot"; do
+		for pk in "$dir"/vmlinuz*; do
+			[ ! -e "$pk" ] || mv "$pk" "$d/vmlinuz"
+		done
+		for pk in "$dir"/config "$dir"/config-*; do
+			[ ! -e "$pk" ] || mv "$pk" "$d/config"
+		done
+	done
+	[ -e "$d/vmlinuz" ] && [ -e "$d/config" ] || die "no image in the packages of $REL"
 	rm -rf "$d/image"
+}
 
+# unpack SERIES DIR: turns what download got into the layout above.
+unpack()
+{
+	local series=$1 d=$2 pk
+
+	unpack_image "$d"
 	say "unpacking the headers"
 	mkdir -p "$d/headers"
 	for pk in "$d"/deb/linux-headers-*.deb "$d"/deb/linux-kbuild-*.deb; do
-		dpkg -x "$pk" "$d/headers"
+		[ ! -e "$pk" ] || dpkg -x "$pk" "$d/headers"
 	done
 	# The package's Makefile names its -common half by absolute path.
 	sed -i "s|^include /usr/src/|include \$(dir \$(lastword \$(MAKEFILE_LIST)))../|" \
@@ -159,7 +208,11 @@ unpack()
 	# With a vmlinux present kbuild would want pahole, for BTF nobody reads.
 	rm -f "$d/headers/usr/src/linux-headers-$REL/vmlinux"
 	rm -rf "$d/headers/usr/share" "$d/headers/lib"
-	ln -s "headers/usr/src/linux-headers-$REL" "$d/kdir"
+	if native "$series"; then
+		ln -s "headers/usr/src/linux-headers-$REL" "$d/kdir"
+	else
+		ln -s src "$d/kdir"
+	fi
 	rm -f "$d/lib/modules/$REL/build" "$d/lib/modules/$REL/source"
 	ln -s ../../../kdir "$d/lib/modules/$REL/build"
 	# Plain modules: depmod takes a second instead of seven, loading one under
@@ -194,14 +247,51 @@ unpack()
 		--wildcards --no-same-owner 'linux-source-*/tools/net' \
 		2>/dev/null || :
 	say "exporting the UAPI headers"
-	make -s -C "$d/src" ARCH=x86 headers >"$d/deb/headers.log" 2>&1 ||
+	make -s -C "$d/src" -j"$(nproc)" ARCH=x86 headers >"$d/deb/headers.log" 2>&1 ||
 		{ tail -n 20 "$d/deb/headers.log" >&2
 		  die "make headers failed in linux-source-$series"; }
 
+	native "$series" || prepare_source "$series" "$d"
 	rm -rf "$d/deb"
 	echo "$series" >"$d/series"
 	echo "$REL" >"$d/release"
 	echo "$VERSION" >"$d/version"
+}
+
+# prepare_source SERIES DIR: make DIR/src good for building modules, as the headers
+# package is elsewhere: with the programs of kbuild built here, the image's
+# configuration and its symbols.
+prepare_source()
+{
+	local series=$1 d=$2 src=$2/src headers=$2/headers/usr/src/linux-headers-$REL
+	local pahole=$2/src/scripts/pahole-said
+
+	say "preparing linux-source-$series for building modules"
+	# All that kconfig reads, and what the programs of kbuild are made of.
+	tar -xf "$d/deb/src.tar" -C "$src" --strip-components=1 \
+		--wildcards --no-same-owner \
+		'linux-source-*/Kconfig*' 'linux-source-*/Makefile' \
+		'linux-source-*/kernel' 'linux-source-*/security' \
+		'linux-source-*/certs' 'linux-source-*/init' \
+		'linux-source-*/tools/objtool' 'linux-source-*/tools/bpf'
+	cp "$headers/.config" "$src/.config"
+	# BTF is made by pahole, for nobody here: but options that change structures of
+	# the kernel depend on it. So there is a program that says the version alone.
+	printf '#!/bin/sh\necho v%s\n' \
+		"$(sed -n 's/^CONFIG_PAHOLE_VERSION=\(.\)/\1./p' "$headers/.config")" >"$pahole"
+	chmod +x "$pahole"
+	# shellcheck disable=SC2016 # make expands it
+	sed -i 's|^PAHOLE[[:space:]]*=.*|PAHOLE = $(srctree)/scripts/pahole-said|' "$src/Makefile"
+	# The certificates that Debian signs with are not for us.
+	"$src/scripts/config" --file "$src/.config" \
+		--set-str SYSTEM_TRUSTED_KEYS '' --set-str MODULE_SIG_KEY '' \
+		--disable MODULE_SIG_ALL
+	make -s -C "$src" LOCALVERSION="+${REL#*+}" olddefconfig modules_prepare \
+		-j"$(nproc)" >"$d/deb/prepare.log" 2>&1 ||
+		{ tail -n 20 "$d/deb/prepare.log" >&2
+		  die "linux-source-$series cannot be prepared"; }
+	cp "$headers/Module.symvers" "$src/Module.symvers"
+	rm -rf "$d/headers"
 }
 
 # source_into SERIES DIR: all of linux-source, for those who build a kernel.
@@ -218,7 +308,7 @@ source_into()
 		apt_system
 		say "downloading $try"
 		(cd "$d/.deb" && apt-get "${APT_OPTS[@]}" -q download "$try" >&2) && break
-		apt_private || continue
+		apt_private "$series" || continue
 		(cd "$d/.deb" && apt-get "${APT_OPTS[@]}" -q download "$try" >&2) && break
 	done
 	compgen -G "$d/.deb/*.deb" >/dev/null ||
@@ -249,10 +339,11 @@ refresh_locked()
 	chmod 755 "$tmp"
 	for try in system updated private; do
 		# The first try may meet no lists, or lists older than the mirror.
+		native "$series" || [ $try = private ] || continue
 		case $try in
 		system)	 apt_system ;;
 		updated) apt_update ;;
-		private) apt_private || break ;;
+		private) apt_private "$series" || break ;;
 		esac
 		resolve "$series" || continue
 		if [ -d "$DIR" ]; then
@@ -260,6 +351,7 @@ refresh_locked()
 			break
 		fi
 		"$VTAP_TREE/scripts/deps.sh" fetch
+		native "$series" || "$VTAP_TREE/scripts/deps.sh" prepare
 		if download "$series" "$tmp"; then
 			got=new
 			break
@@ -271,7 +363,11 @@ refresh_locked()
 		mv -T "$tmp" "$DIR"
 		say "linux $series ($VERSION) is in $DIR" ;;
 	'')	DIR=$(newest_cached "$series")
-		[ -n "$DIR" ] || die "apt offers no linux-headers-$series…-amd64: is Debian's archive among apt's sources, and can it be reached?"
+		if [ -z "$DIR" ]; then
+			say "error: apt offers no linux-headers-$series…-amd64 in $(suite "$series"): is Debian's archive among apt's sources, and can it be reached?"
+			native "$series" && exit 1
+			exit "$VTAP_GONE"
+		fi
 		say "apt offers no linux $series now; using the cached one" ;;
 	esac
 	rm -rf "$tmp"

@@ -10,10 +10,14 @@
 
 # Kernel series that the module supports now; the first is the default.
 # shellcheck disable=SC2034 # read by the scripts that source this
-VTAP_KERNELS=(6.12 6.1)
+VTAP_KERNELS=(6.12 6.1 7.3)
 # Kernels that scripts/kernel.sh builds here, of the series that their names begin with.
 # shellcheck disable=SC2034
 VTAP_BUILT_KERNELS=(6.12-debug 6.12-race)
+
+# What kernel.sh ends with if a series of another suite cannot be had any more.
+# shellcheck disable=SC2034
+VTAP_GONE=3
 
 VTAP_TREE=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)
 VTAP_CACHE=${VTAP_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/vhost_tap}

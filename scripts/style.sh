@@ -26,7 +26,7 @@ cd "$VTAP_TREE"
 "$VTAP_TREE/scripts/deps.sh" style
 kernel_dir=$("$VTAP_TREE/scripts/kernel.sh" get "${VTAP_KERNELS[0]}")
 checkers=$kernel_dir/src/scripts
-n=0 passed=0 failed=0
+n=0 passed=0 failed=0 skipped=0
 
 wanted()
 {
@@ -125,10 +125,17 @@ do_kerneldoc()
 
 do_sparse()
 {
-	local k
+	local k rc
 
 	for k in "${VTAP_KERNELS[@]}"; do
 		say "sparse on $k"
+		rc=0
+		"$VTAP_TREE/scripts/kernel.sh" get "$k" >/dev/null || rc=$?
+		if [ "$rc" = "$VTAP_GONE" ]; then
+			n=$((n + 1)) skipped=$((skipped + 1))
+			echo "ok $n sparse and W=1 on $k # SKIP nobody offers it any more"
+			continue
+		fi
 		"$VTAP_TREE/scripts/build.sh" --kernel "$k" \
 			--out "$VTAP_OUT/style/$k" C=2 W=1 >"$work/build" 2>&1 ||
 			echo "error: the build failed" >>"$work/build"
@@ -261,6 +268,6 @@ echo "TAP version 13"
 ! wanted sparse || do_sparse
 ! wanted coccicheck || do_coccicheck
 echo "1..$n"
-echo "$passed passed, $failed failed, 0 skipped"
+echo "$passed passed, $failed failed, $skipped skipped"
 [ "$n" -gt 0 ] || die "nothing ran; try --help"
 [ "$failed" = 0 ]

@@ -8,7 +8,7 @@
 #ifndef VTAP_FRAG_H
 #define VTAP_FRAG_H
 
-#include <linux/gfp.h>
+#include <linux/mm.h>
 #include <linux/sizes.h>
 #include <linux/types.h>
 
@@ -106,7 +106,7 @@ static inline void *vtap_frag_alloc(struct vtap_frag_pool *pool, u32 size)
  */
 static inline void vtap_frag_free(void *buf)
 {
-	page_frag_free(buf);
+	put_page(virt_to_head_page(buf));
 }
 
 /** vtap_frag_destroy() - drop our references; fragments in flight live on */
