@@ -187,7 +187,9 @@ unpack_image()
 			[ ! -e "$pk" ] || mv "$pk" "$d/config"
 		done
 	done
-	[ -e "$d/vmlinuz" ] && [ -e "$d/config" ] || die "no image in the packages of $REL"
+	if [ ! -e "$d/vmlinuz" ] || [ ! -e "$d/config" ]; then
+		die "no image in the packages of $REL"
+	fi
 	rm -rf "$d/image"
 }
 
