@@ -30,7 +30,6 @@
 		       BIT_ULL(VIRTIO_F_VERSION_1) |		\
 		       BIT_ULL(VIRTIO_NET_F_MRG_RXBUF) |	\
 		       BIT_ULL(VHOST_NET_F_VIRTIO_NET_HDR) |	\
-		       BIT_ULL(VIRTIO_F_RING_RESET) |		\
 		       VTAP_COMPAT_FEATURES)
 /* The second word: bits 64 to 127. */
 #define VTAP_FEATURES_HIGH	VTAP_COMPAT_TUNNEL_BITS
