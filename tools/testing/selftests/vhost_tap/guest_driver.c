@@ -66,6 +66,14 @@ static bool plain(const struct guest_q *q)
 	return !q->framing.gap;
 }
 
+/* of the header, what struct virtio_net_hdr_mrg_rxbuf has */
+static uint32_t min_hdr(const struct guest *g)
+{
+	const uint32_t mrg = sizeof(struct virtio_net_hdr_mrg_rxbuf);
+
+	return g->hdr_len < mrg ? g->hdr_len : mrg;
+}
+
 /* copy between linear memory and a slot whose descriptors have gaps */
 static void slot_copy(const struct guest *g, const struct guest_q *q,
 		      uint32_t slot, uint32_t off, void *lin, uint32_t len,
@@ -170,6 +178,8 @@ int guest_rings_setup(struct guest *g, const struct guest_cfg *cfg)
 
 	*c = *cfg;
 	g->hdr_len = c->features & (F_MRG_RXBUF | F_VERSION_1) ? 12 : 10;
+	if (c->features_high)
+		g->hdr_len = HDR_TUNNEL_LEN;
 	for (i = 0; i < 2; i++)
 		if (!c->num[i])
 			c->num[i] = 256;
@@ -180,7 +190,11 @@ int guest_rings_setup(struct guest *g, const struct guest_cfg *cfg)
 	else
 		STEP(err, gmem_add(&g->mem, MEM_GPA, 1ULL << 30));
 	STEP(err, gmem_add(&g->mem, 1ULL << 32, 8ULL << 30));
-	STEP(err, vdev_set_features(&g->dev, c->features));
+	if (c->features_high)
+		STEP(err, vdev_set_features_array(&g->dev, c->features,
+						  c->features_high));
+	else
+		STEP(err, vdev_set_features(&g->dev, c->features));
 	STEP(err, vdev_set_owner(&g->dev));
 	STEP(err, vdev_set_mem(&g->dev, &g->mem));
 	for (i = 0; i < 2; i++)
@@ -330,7 +344,9 @@ int guest_tx(struct guest *g, const struct virtio_net_hdr *h,
 	slot = q->free[q->nfree - 1];
 	if (h)
 		hdr.hdr = *h;
-	slot_copy(g, q, slot, 0, &hdr, g->hdr_len, true);
+	slot_copy(g, q, slot, 0, &hdr, min_hdr(g), true);
+	if (g->hdr_len > sizeof(hdr))
+		slot_copy(g, q, slot, sizeof(hdr), g->tx_rest, HDR_REST_LEN, true);
 	slot_copy(g, q, slot, g->hdr_len, (void *)frame, len, true);
 	err = slot_add(g, q, slot, g->hdr_len + len, false);
 	if (!err)
@@ -445,7 +461,10 @@ ssize_t guest_rx(struct guest *g, struct virtio_net_hdr_mrg_rxbuf *h,
 		if (len > q->buf || len < off)
 			return -EPROTO;
 		if (!i) {
-			slot_copy(g, q, slot, 0, &hdr, g->hdr_len, false);
+			slot_copy(g, q, slot, 0, &hdr, min_hdr(g), false);
+			if (g->hdr_len > sizeof(hdr))
+				slot_copy(g, q, slot, sizeof(hdr), g->rx_rest,
+					  HDR_REST_LEN, false);
 			if (g->cfg.features & F_MRG_RXBUF)
 				bufs = hdr.num_buffers;
 			else if (g->cfg.features & F_VERSION_1 &&

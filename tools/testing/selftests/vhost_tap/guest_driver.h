@@ -39,8 +39,16 @@ struct framing {
 	uint32_t max_segs;	/* the last takes what is left; 0: RING_MAX_SEGS */
 };
 
+/* the header with what tells of UDP tunnels; the kernel's may not know it */
+#define HDR_TUNNEL_LEN	24
+#define HDR_REST_LEN	(HDR_TUNNEL_LEN - 12)
+/* bits of the second word of features */
+#define F_HIGH_GUEST_TUNNEL	F_BIT(65 - 64)
+#define F_HIGH_HOST_TUNNEL	F_BIT(67 - 64)
+
 struct guest_cfg {
 	uint64_t features;
+	uint64_t features_high;	/* from 64 on; not 0: the header has 24 bytes */
 	unsigned int num[2];	/* ring sizes; 0: 256 */
 	uint16_t base[2];
 	uint32_t buf[2];	/* bytes a buffer, header included; 0: enough */
@@ -82,6 +90,8 @@ struct guest {
 	int tx_sock;		/* the host sends here, the guest receives */
 	int rx_sock;		/* the host receives here what the guest sent */
 	uint32_t hdr_len;
+	/* bytes 12 to 23 of a header: that guest_tx() sends, that guest_rx() got */
+	uint8_t tx_rest[HDR_REST_LEN], rx_rest[HDR_REST_LEN];
 	/*
 	 * num_buffers is 1 to a modern driver without MRG_RXBUF (5.1.6.4.1);
 	 * in-tree vhost_net leaves it 0 there before 6.14.

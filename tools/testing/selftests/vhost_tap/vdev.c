@@ -75,6 +75,31 @@ int vdev_set_features(struct vdev *v, uint64_t features)
 	return r;
 }
 
+#ifndef VHOST_GET_FEATURES_ARRAY
+#define VHOST_GET_FEATURES_ARRAY _IOR(VHOST_VIRTIO, 0x83, uint64_t)
+#define VHOST_SET_FEATURES_ARRAY _IOW(VHOST_VIRTIO, 0x83, uint64_t)
+#endif
+
+int vdev_get_array(struct vdev *v, uint64_t *array)
+{
+	return vhost_ioctl(v->fd, VHOST_GET_FEATURES_ARRAY, array);
+}
+
+int vdev_set_array(struct vdev *v, const uint64_t *array)
+{
+	return vhost_ioctl(v->fd, VHOST_SET_FEATURES_ARRAY, (void *)array);
+}
+
+int vdev_set_features_array(struct vdev *v, uint64_t features, uint64_t high)
+{
+	uint64_t array[] = { 2, features, high };
+	int r = vdev_set_array(v, array);
+
+	if (!r)
+		v->features = features;
+	return r;
+}
+
 int vdev_set_owner(struct vdev *v)
 {
 	return vhost_ioctl(v->fd, VHOST_SET_OWNER, NULL);

@@ -50,6 +50,13 @@ void vdev_close(struct vdev *v);
 int vhost_ioctl(int fd, unsigned long req, void *arg);
 int vdev_get_features(struct vdev *v, uint64_t *features);
 int vdev_set_features(struct vdev *v, uint64_t features);
+/*
+ * Kernels from 6.18 on have feature words in an array; elsewhere -ENOTTY, or
+ * -EPERM before there is an owner. array[0] says how many words follow.
+ */
+int vdev_get_array(struct vdev *v, uint64_t *array);
+int vdev_set_array(struct vdev *v, const uint64_t *array);
+int vdev_set_features_array(struct vdev *v, uint64_t features, uint64_t high);
 int vdev_set_owner(struct vdev *v);
 int vdev_reset_owner(struct vdev *v);
 int vdev_set_mem(struct vdev *v, const struct gmem *m);
