@@ -173,7 +173,7 @@ do_coccicheck()
 # The ring code reaches the kernel through guest.h and these, which userspace
 # has as well or which its shim replaces.
 PURE='linux/(types|errno|kernel|stddef|string|limits|minmax|overflow|compiler|log2|build_bug|bits|cache|virtio_ring|virtio_net|virtio_config|virtio_types|virtio_byteorder|vhost|vhost_types|vhost_iotlb|vhost_tap)\.h'
-PORTABLE='ring_*.c ring*.h mem.c mem.h iotlb.c iotlb.h log.c log.h'
+PORTABLE='ring_*.c ring*.h mem.c mem.h iotlb.c iotlb.h iotlb_msg.c iotlb_msg.h log.c log.h'
 
 do_rules()
 {
@@ -183,7 +183,7 @@ do_rules()
 	for g in $PORTABLE; do
 		for f in $(files "drivers/vhost_tap/$g"); do
 			grep -nE '^[[:space:]]*#[[:space:]]*include' "$f" |
-				grep -vE "<$PURE>|\"(guest|ring|ring_split|ring_packed|mem|iotlb|log)\.h\"" |
+				grep -vE "<$PURE>|\"(guest|ring|ring_split|ring_packed|mem|iotlb|iotlb_msg|log)\.h\"" |
 				sed "s|^|$f:|; s|\$|   (the ring code takes guest.h and pure headers only)|" >>"$work/out" || :
 		done
 	done
