@@ -68,6 +68,7 @@ int vtap_dev_open(struct inode *inode, struct file *file)
 	if (!dev)
 		return -ENOMEM;
 	mutex_init(&dev->lock);
+	vtap_iotlb_dev_init(dev);
 	vtap_frag_init(&dev->frags, VTAP_FRAG_SMALL);
 	vtap_frag_init(&dev->large_frags, VTAP_FRAG_LARGE);
 	for (i = 0; i < VTAP_VQ_MAX; i++) {
@@ -160,6 +161,8 @@ static struct vtap_sock *vtap_dev_detach(struct vtap_vq *vq)
 		trace_vhost_tap_detach(vq->dev->id, vq->index, vq->ring.last_avail,
 				       vq->stats.held_returned - before);
 	}
+	/* Also if an attempt to attach one had missed something. */
+	vtap_iotlb_forget_miss(vq);
 	mutex_unlock(&vq->lock);
 	return sock;
 }
@@ -195,6 +198,7 @@ static void vtap_dev_stop(struct vtap_dev *dev)
 	vtap_frag_destroy(&dev->large_frags);
 	kvfree(dev->mem);
 	dev->mem = NULL;
+	vtap_iotlb_dev_set(dev, false);
 	dev->features = 0;
 	dev->features_high = 0;
 	dev->backend_features = 0;
@@ -294,16 +298,21 @@ int vtap_dev_reset_owner(struct vtap_dev *dev)
 	return 0;
 }
 
-void vtap_dev_set_features(struct vtap_dev *dev, u64 features, u64 high)
+int vtap_dev_set_features(struct vtap_dev *dev, u64 features, u64 high)
 {
+	int err;
 	u32 i;
 
+	err = vtap_iotlb_dev_set(dev, features & BIT_ULL(VIRTIO_F_ACCESS_PLATFORM));
+	if (err)
+		return err;
 	vtap_dev_lock_vqs(dev);
 	dev->features = features;
 	dev->features_high = high;
 	for (i = 0; i < VTAP_VQ_MAX; i++)
 		vtap_vq_set_features(&dev->vq[i]);
 	vtap_dev_unlock_vqs(dev);
+	return 0;
 }
 
 void vtap_dev_set_mem(struct vtap_dev *dev, struct vtap_mem *mem)
@@ -317,10 +326,8 @@ void vtap_dev_set_mem(struct vtap_dev *dev, struct vtap_mem *mem)
 	 */
 	vtap_dev_lock_vqs(dev);
 	dev->mem = mem;
-	for (i = 0; i < VTAP_VQ_MAX; i++) {
-		dev->vq[i].ring.mem = mem;
-		dev->vq[i].ring.last_region = 0;
-	}
+	for (i = 0; i < VTAP_VQ_MAX; i++)
+		vtap_vq_set_tables(&dev->vq[i]);
 	vtap_dev_unlock_vqs(dev);
 	kvfree(old);
 }
@@ -361,6 +368,11 @@ static int vtap_dev_attach(struct vtap_vq *vq, struct vtap_sock *sock)
 	if (err) {
 		/* The old one goes on, if it did; its next run watches it again. */
 		vq->ring.err = ring_err;
+		if (err == -EAGAIN) {
+			/* Once it is mapped, the next attempt will do. As in-tree. */
+			vtap_iotlb_miss(vq);
+			err = -EFAULT;
+		}
 		if (old)
 			vtap_worker_queue(vq, &vq->again);
 		return err;

@@ -4,9 +4,10 @@
  * that own them.
  *
  * Lock order:
- *	vtap_dev_list_lock -> dev->lock -> rx vq->lock -> tx vq->lock
- * dev->lock serializes ioctls. A virtqueue's lock is held by its handler for a
- * whole run, and by ioctls around each change of what a handler looks at.
+ *	vtap_dev_list_lock -> dev->lock -> rx vq->lock -> tx vq->lock -> dev->iotlb_lock
+ * dev->lock serializes ioctls and write(). A virtqueue's lock is held by its handler for a
+ * whole run, and by ioctls around each change of what a handler looks at. read()
+ * takes dev->iotlb_lock alone.
  */
 #ifndef VTAP_DEV_H
 #define VTAP_DEV_H
@@ -18,6 +19,7 @@
 #include <linux/workqueue.h>
 
 #include "frag.h"
+#include "iotlb_dev.h"
 #include "ring.h"
 #include "sock.h"
 #include "stats.h"
@@ -67,6 +69,7 @@ enum {
  * @call, @err: eventfds; NULL for none
  * @call_due: something was published while @call was NULL
  * @stopped: the ring broke, and that has been told
+ * @miss: what it waits for to be mapped; under dev->iotlb_lock
  * @stats: counters
  * @wait_since: ktime_get_ns() when a headcount wait began; 0 outside one
  * @held: RX: frames dequeued from the socket and not consumed,
@@ -99,6 +102,7 @@ struct vtap_vq {
 	struct eventfd_ctx *err;
 	bool call_due;
 	bool stopped;
+	struct vtap_miss miss;
 
 	struct vtap_stats stats;
 	u64 wait_since;
@@ -120,6 +124,11 @@ struct vtap_scratch;
  * @owner: tgid of the owner in the initial namespace, 0 without one
  * @worker: by id; NULL where there is none, as everywhere without an owner
  * @mem: memory table; NULL until SET_MEM_TABLE
+ * @iotlb: with VIRTIO_F_ACCESS_PLATFORM; changed, and its mappings, with both
+ *	vq->lock held
+ * @iotlb_lock: protects vq->miss and @iotlb_seq; innermost
+ * @iotlb_seq: number of the next miss
+ * @iotlb_wait: where read() and poll() wait for one
  * @features: acknowledged feature bits
  * @features_high: and those from 64 on
  * @backend_features: acknowledged VHOST_BACKEND_F_* bits
@@ -139,6 +148,10 @@ struct vtap_dev {
 	pid_t owner;
 	struct vtap_worker *worker[VTAP_WORKERS_MAX];
 	struct vtap_mem *mem;
+	struct vhost_iotlb *iotlb;
+	spinlock_t iotlb_lock;	/* what the queues miss */
+	u64 iotlb_seq;
+	wait_queue_head_t iotlb_wait;
 	u64 features;
 	u64 features_high;
 	u64 backend_features;
@@ -153,6 +166,7 @@ struct vtap_dev {
 
 /* owned by main.c */
 extern unsigned short vtap_max_mem_regions;
+extern int vtap_max_iotlb_entries;
 extern unsigned int vtap_idle_poll_us;
 extern char *vtap_devname;
 
@@ -212,8 +226,9 @@ int vtap_dev_set_backend(struct vtap_dev *dev, u32 index, int fd);
  * @dev: device
  * @features: bits that are all offered
  * @high: and those from 64 on
+ * Return: 0 or -EFAULT; then nothing has changed.
  */
-void vtap_dev_set_features(struct vtap_dev *dev, u64 features, u64 high);
+int vtap_dev_set_features(struct vtap_dev *dev, u64 features, u64 high);
 
 /**
  * vtap_dev_set_mem() - switch both queues to another table at once; dev->lock held
@@ -261,6 +276,12 @@ void vtap_vq_init(struct vtap_vq *vq, struct vtap_dev *dev, u32 index);
  * No backend, kick_poll stopped, worker flushed; dev->scratch allocated or NULL.
  */
 void vtap_vq_reset(struct vtap_vq *vq);
+
+/** vtap_vq_set_tables() - take over dev->mem and dev->iotlb; vq->lock held */
+void vtap_vq_set_tables(struct vtap_vq *vq);
+
+/** vtap_vq_forget_addr() - as if VHOST_SET_VRING_ADDR had not been called; vq->lock held */
+void vtap_vq_forget_addr(struct vtap_vq *vq);
 
 /** vtap_vq_set_features() - take over dev->features; vq->lock held */
 void vtap_vq_set_features(struct vtap_vq *vq);

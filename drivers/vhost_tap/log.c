@@ -216,7 +216,8 @@ int vtap_log_chains(struct vtap_ring *r, u32 i, u32 n)
 		for (seg = &r->seg[chain->seg]; left && !err; seg++) {
 			u32 len = min_t(size_t, left, seg->iov_len);
 
-			err = vtap_log_user(&r->log, r->mem, (unsigned long)seg->iov_base, len);
+			err = vtap_log_user(&r->log, vtap_ring_guest_mem(r),
+					    (unsigned long)seg->iov_base, len);
 			left -= len;
 		}
 	}

@@ -24,11 +24,11 @@ unsigned int vtap_idle_poll_us = 200;
 module_param_named(idle_poll_us, vtap_idle_poll_us, uint, 0644);
 MODULE_PARM_DESC(idle_poll_us, "Longest that a worker watches for the answer to what it has passed on before it sleeps, while answers come sooner than that; 0: never (default: 200)");
 
-/* What follows is taken so that options lines of the in-tree modules still load. */
-static int max_iotlb_entries = 2048;
-module_param(max_iotlb_entries, int, 0444);
-MODULE_PARM_DESC(max_iotlb_entries, "Most entries of an IOTLB; no effect yet (default: 2048)");
+int vtap_max_iotlb_entries = 2048;
+module_param_named(max_iotlb_entries, vtap_max_iotlb_entries, int, 0444);
+MODULE_PARM_DESC(max_iotlb_entries, "Most mappings an IOTLB may have; of more, the oldest goes (default: 2048)");
 
+/* What follows is taken so that options lines of the in-tree modules still load. */
 static int experimental_zcopytx;
 module_param(experimental_zcopytx, int, 0444);
 MODULE_PARM_DESC(experimental_zcopytx, "Zero-copy TX; no effect yet, frames are copied");

@@ -21,6 +21,7 @@
 #define VTAP_RING_H
 
 #include "guest.h"
+#include "iotlb.h"
 #include "log.h"
 #include "mem.h"
 
@@ -93,6 +94,23 @@ struct vtap_ring {
 
 	struct vtap_log log;		/* set under the vq mutex, at any time */
 
+	/*
+	 * With an IOTLB the addresses of a ring, and those in it, go through that.
+	 * @mem is a table of one then, @window: the mapping that a buffer was in
+	 * last, with the access that buffers of this ring need. What these four and
+	 * desc, avail and used say is void (vtap_ring_forget()) when the IOTLB
+	 * has changed.
+	 */
+	struct vhost_iotlb *tlb;	/* NULL for none; under the vq mutex */
+	const struct vtap_mem *guest_mem;	/* then: the memory table, for the log */
+	struct vtap_mem *window;
+	struct vtap_region table;	/* a table was in it last; @uaddr 0: void */
+	bool mapped;			/* desc, avail and used are addresses of the owner's */
+	bool missed;			/* the last lookup: @miss_iova is not mapped */
+	u64 miss_iova;
+	u32 miss_access;
+	u64 desc_iova, avail_iova, used_iova;
+
 	/* where we stand */
 	u16 last_avail;			/* next entry to fetch */
 	u16 avail_idx;			/* the driver's index as last read */
@@ -125,6 +143,8 @@ int vtap_ring_should_signal_split(struct vtap_ring *r);
 int vtap_ring_has_avail_split(struct vtap_ring *r);
 bool vtap_ring_access_ok_split(const struct vtap_ring *r, u32 num, const void __user *desc,
 			       const void __user *avail, const void __user *used);
+
+int vtap_ring_map_split(struct vtap_ring *r);
 
 /* prototypes of ring_split_fetch.c */
 int vtap_ring_fetch_split(struct vtap_ring *r, u32 max);
@@ -183,6 +203,44 @@ static inline bool vtap_ring_access_ok(const struct vtap_ring *r, u32 num,
 	return vtap_ring_access_ok_split(r, num, desc, avail, used);
 }
 
+/* The memory table, for who looks for what the guest calls something. */
+static inline const struct vtap_mem *vtap_ring_guest_mem(const struct vtap_ring *r)
+{
+	return unlikely(r->tlb) ? r->guest_mem : r->mem;
+}
+
+/**
+ * vtap_ring_forget() - the IOTLB has changed, or the ring's addresses in it
+ * @r: ring with nothing outstanding
+ */
+static inline void vtap_ring_forget(struct vtap_ring *r)
+{
+	r->mapped = false;
+	r->table.uaddr = 0;
+	if (r->window)
+		r->window->nr = 0;
+}
+
+/**
+ * vtap_ring_ready() - can the calls below be used
+ * @r: ring that was started
+ * False if its addresses have to go through the IOTLB first: vtap_ring_map().
+ */
+static inline bool vtap_ring_ready(const struct vtap_ring *r)
+{
+	return likely(!r->tlb) || r->mapped;
+}
+
+/**
+ * vtap_ring_map() - find the three parts of the ring in the IOTLB
+ * @r: ring with one, that is not ready
+ * Return: 0; -EAGAIN if r->miss_iova has to be mapped before; -EPROTO.
+ */
+static inline int vtap_ring_map(struct vtap_ring *r)
+{
+	return vtap_ring_map_split(r);
+}
+
 /**
  * vtap_ring_start() - begin or resume at last_avail when a backend is attached
  * @r: ring with nothing outstanding
@@ -192,8 +250,11 @@ static inline bool vtap_ring_access_ok(const struct vtap_ring *r, u32 num,
  * (queue the handler): kicks given before are not seen. A ring that stopped
  * on a broken entry goes on behind it only if the base was moved.
  *
- * Return: 0 or -EFAULT. Should the dirty log be at fault only, it is 0 and r->err
- * is set: the first run tells.
+ * With an IOTLB, the first bytes of the used ring must be mapped; the rest, and
+ * the wish for kicks by event, follow when the ring is made ready.
+ *
+ * Return: 0 or -EFAULT; -EAGAIN if r->miss_iova has to be mapped before. Should the
+ * dirty log be at fault only, it is 0 and r->err is set: the first run tells.
  */
 static inline int vtap_ring_start(struct vtap_ring *r)
 {
@@ -211,7 +272,8 @@ static inline int vtap_ring_start(struct vtap_ring *r)
  *
  * Return: chains appended; 0 if none are available, or no room is left for
  * the next one (nr_chains != 0 then tells which: nothing outstanding means
- * none available); -EPROTO if the ring is broken, with the reason in r->err.
+ * none available); -EAGAIN if r->miss_iova has to be mapped in the IOTLB before;
+ * -EPROTO if the ring is broken, with the reason in r->err.
  */
 static inline int vtap_ring_fetch(struct vtap_ring *r, u32 max)
 {

@@ -106,6 +106,11 @@ static noinline int vtap_split_log_used(struct vtap_ring *r, const void __user *
 
 	if (!(r->log.what & VTAP_LOG_USED))
 		return 0;
+	if (r->tlb) {
+		/* The address of its own is none of the guest's memory then. */
+		err = vtap_log_user(&r->log, r->guest_mem, (unsigned long)first, len);
+		return vtap_log_flush(&r->log) || err ? VHOST_TAP_RING_ERR_FAULT : 0;
+	}
 	if (check_add_overflow(r->log.used_gpa, (u64)(first - (const void __user *)r->used), &gpa))
 		return VHOST_TAP_RING_ERR_FAULT;
 	err = vtap_log_pages(&r->log, gpa, len);
@@ -342,8 +347,72 @@ bool vtap_ring_access_ok_split(const struct vtap_ring *r, u32 num, const void __
 				    sizeof(struct vring_used_elem) * num + event);
 }
 
+/* Where @len bytes of the ring stand for the owner: 0, -EAGAIN, -EPROTO. */
+static int vtap_split_map(struct vtap_ring *r, u64 iova, size_t len, u32 access,
+			  void __user **where)
+{
+	u64 uaddr = 0;
+	int err;
+
+	err = vtap_iotlb_find_range(r->tlb, &iova, len, access, &uaddr);
+	if (err == -EAGAIN) {
+		r->miss_iova = iova;
+		r->miss_access = access;
+		return err;
+	}
+	if (err)
+		return vtap_split_broken(r, VHOST_TAP_RING_ERR_ADDRESS);
+	*where = (void __user *)(unsigned long)uaddr;
+	return 0;
+}
+
+int vtap_ring_map_split(struct vtap_ring *r)
+{
+	size_t event = r->event_idx ? sizeof(__virtio16) : 0;
+	void __user *desc, *avail, *used;
+	int err;
+
+	err = vtap_split_map(r, r->desc_iova, sizeof(*r->desc) * r->num, VHOST_ACCESS_RO, &desc);
+	if (!err)
+		err = vtap_split_map(r, r->avail_iova, offsetof(struct vring_avail, ring) +
+				     sizeof(__virtio16) * r->num + event, VHOST_ACCESS_RO, &avail);
+	if (!err)
+		err = vtap_split_map(r, r->used_iova, vtap_split_used_size(r) + event,
+				     VHOST_ACCESS_WO, &used);
+	if (err)
+		return err;
+	r->desc = desc;
+	r->avail = avail;
+	r->used = used;
+	r->mapped = true;
+	return 0;
+}
+
+/* Enough of the used ring to start with. */
+static int vtap_split_map_start(struct vtap_ring *r)
+{
+	void __user *used;
+	int err;
+
+	r->mapped = false;
+	err = vtap_split_map(r, r->used_iova, offsetof(struct vring_used, ring),
+			     VHOST_ACCESS_WO, &used);
+	if (err)
+		return err == -EAGAIN ? err : -EFAULT;
+	r->used = used;
+	return 0;
+}
+
 int vtap_ring_start_split(struct vtap_ring *r)
 {
+	bool event = r->event_idx && !r->tlb;
+	int err;
+
+	if (r->tlb) {
+		err = vtap_split_map_start(r);
+		if (err)
+			return err;
+	}
 	r->err = VHOST_TAP_RING_ERR_NONE;
 	r->nr_chains = 0;
 	r->nr_done = 0;
@@ -356,14 +425,13 @@ int vtap_ring_start_split(struct vtap_ring *r)
 	if (vtap_split_put16(r, &r->used->flags, 0))
 		return -EFAULT;
 	r->used_flags = 0;
-	if (r->event_idx &&
-	    vtap_split_put16(r, vtap_split_avail_event(r), r->last_avail))
+	if (event && vtap_split_put16(r, vtap_split_avail_event(r), r->last_avail))
 		return -EFAULT;
 	if (vtap_split_read16(r, &r->used->idx, &r->last_used))
 		return -EFAULT;
 	if (r->log.what) {
 		r->err = vtap_split_log_used(r, &r->used->flags, sizeof(r->used->flags));
-		if (!r->err && r->event_idx)
+		if (!r->err && event)
 			r->err = vtap_split_log_used(r, vtap_split_avail_event(r),
 						     sizeof(__virtio16));
 	}

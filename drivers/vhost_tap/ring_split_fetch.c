@@ -23,6 +23,48 @@
 
 /* No error of the ring's: a chain has to wait for room in ring->seg[]. */
 #define VTAP_NO_ROOM		(-ENOSPC)
+/* Nor this: it has to wait for a mapping in the IOTLB. */
+#define VTAP_MISSED		(-EAGAIN)
+
+/* The mapping that holds @iova, as a region; NULL, and why in r->missed. */
+static bool vtap_split_translate_iova(struct vtap_ring *r, u64 iova, u32 access,
+				      struct vtap_region *reg)
+{
+	struct vtap_span span;
+	int err;
+
+	err = vtap_iotlb_find(r->tlb, iova, access, &span);
+	r->missed = err == -EAGAIN;
+	if (err) {
+		r->miss_iova = iova;
+		r->miss_access = access;
+		return false;
+	}
+	reg->gpa = span.gpa;
+	reg->last = span.gpa + (span.size - 1);
+	reg->uaddr = span.gpa + span.delta;
+	return true;
+}
+
+/* A buffer, in the IOTLB: its mapping becomes the window. */
+static noinline const struct vtap_region *vtap_split_find_iova(struct vtap_ring *r, u64 iova)
+{
+	struct vtap_mem *window = r->window;
+
+	window->nr = 0;
+	if (!vtap_split_translate_iova(r, iova, r->writable ? VHOST_ACCESS_WO : VHOST_ACCESS_RO,
+				       &window->region[0]))
+		return NULL;
+	window->nr = 1;
+	r->last_region = 0;
+	return &window->region[0];
+}
+
+/* No region: is that for ever? */
+static int vtap_split_nowhere(const struct vtap_ring *r)
+{
+	return r->tlb && r->missed ? VTAP_MISSED : VHOST_TAP_RING_ERR_ADDRESS;
+}
 
 /* The region that holds @gpa; the one hit last is looked at first. */
 static const struct vtap_region *vtap_split_region(struct vtap_ring *r, u64 gpa)
@@ -35,10 +77,25 @@ static const struct vtap_region *vtap_split_region(struct vtap_ring *r, u64 gpa)
 		if (gpa >= reg->gpa && gpa <= reg->last)
 			return reg;
 	}
+	if (unlikely(r->tlb))
+		return vtap_split_find_iova(r, gpa);
 	reg = vtap_mem_find(mem, gpa);
 	if (reg)
 		r->last_region = reg - mem->region;
 	return reg;
+}
+
+/* The same for a table. In the IOTLB it has to be readable, whatever buffers have to be. */
+static const struct vtap_region *vtap_split_table_region(struct vtap_ring *r, u64 gpa)
+{
+	struct vtap_region *reg = &r->table;
+
+	if (likely(!r->tlb))
+		return vtap_split_region(r, gpa);
+	if (reg->uaddr && gpa >= reg->gpa && gpa <= reg->last)
+		return reg;
+	reg->uaddr = 0;
+	return vtap_split_translate_iova(r, gpa, VHOST_ACCESS_RO, reg) ? reg : NULL;
 }
 
 /* Bytes from @gpa to the end of @reg, but not more than @len, which is not 0. */
@@ -140,7 +197,7 @@ static noinline int vtap_split_add(struct vtap_ring *r, const struct vtap_desc *
 		u32 piece;
 
 		if (!reg)
-			return VHOST_TAP_RING_ERR_ADDRESS;
+			return vtap_split_nowhere(r);
 		if (r->nr_segs == r->max_segs)
 			return first ? VTAP_NO_ROOM : VHOST_TAP_RING_ERR_SEGMENTS;
 		piece = vtap_split_piece(reg, gpa, left);
@@ -160,11 +217,11 @@ static int vtap_split_copy_entry(struct vtap_ring *r, u64 gpa, struct vtap_desc 
 	u32 done = 0;
 
 	while (done < sizeof(raw)) {
-		const struct vtap_region *reg = vtap_split_region(r, gpa + done);
+		const struct vtap_region *reg = vtap_split_table_region(r, gpa + done);
 		u32 piece;
 
 		if (!reg)
-			return VHOST_TAP_RING_ERR_ADDRESS;
+			return vtap_split_nowhere(r);
 		piece = vtap_split_piece(reg, gpa + done, sizeof(raw) - done);
 		if (vtap_guest_copy_in((u8 *)&raw + done, vtap_split_uaddr(reg, gpa + done), piece))
 			return VHOST_TAP_RING_ERR_FAULT;
@@ -299,9 +356,9 @@ static int vtap_split_add_table(struct vtap_ring *r, const struct vtap_desc *ind
 	if (gpa + (bytes - 1) < gpa)
 		return VHOST_TAP_RING_ERR_ADDRESS;
 
-	reg = vtap_split_region(r, gpa);
+	reg = vtap_split_table_region(r, gpa);
 	if (!reg)
-		return VHOST_TAP_RING_ERR_ADDRESS;
+		return vtap_split_nowhere(r);
 	if (vtap_split_piece(reg, gpa, bytes) == bytes) {
 		table = vtap_split_uaddr(reg, gpa);
 		if (!VTAP_GUEST_UNALIGNED && (unsigned long)table % sizeof(u64))
@@ -530,6 +587,8 @@ static int vtap_split_fetch_batch(struct vtap_ring *r, u32 max, bool *more)
 	n = vtap_split_translate(r, &b, &err);
 	if (unlikely(err > 0 && !n))
 		return vtap_split_broken(r, err);
+	if (unlikely(err == VTAP_MISSED && !n))
+		return err;
 
 	/* A very long chain is enough work for one call (I6). */
 	*more = n == max && !b.unfinished;

@@ -115,14 +115,21 @@ static int vtap_rx_settle(struct vtap_rx *rx)
 }
 
 /*
- * A fetch found the ring broken. What was filled before is good and is
- * published; the ring refuses that after an error, so that the error waits.
+ * A fetch ended with @ret: the ring is broken, or an address is not mapped. What
+ * was filled before is good and is published; the ring refuses that after an
+ * error, so that the error waits.
  */
-static void vtap_rx_fetch_broken(struct vtap_rx *rx)
+static void vtap_rx_fetch_failed(struct vtap_rx *rx, int ret)
 {
 	struct vtap_ring *ring = &rx->vq->ring;
 	enum vhost_tap_ring_err err = ring->err;
 
+	if (ret == -EAGAIN) {
+		/* The frame stays held; its chains are given back (I2). */
+		vtap_iotlb_miss(rx->vq);
+		vtap_rx_settle(rx);
+		return;
+	}
 	ring->err = VHOST_TAP_RING_ERR_NONE;
 	if (!vtap_rx_settle(rx))
 		vtap_rx_broken(rx, err);
@@ -218,7 +225,8 @@ static int vtap_rx_wait(struct vtap_rx *rx, u32 n)
  * left. Looks ahead by what is held, as most frames take one chain each, and
  * for a frame that takes many by as many again each time.
  *
- * Return: chains reserved, rx->nsegs segments; -EPROTO (stopped, told).
+ * Return: chains reserved, rx->nsegs segments; -EAGAIN if one of them has to wait
+ * for a mapping; -EPROTO (stopped, told).
  * *@room: bytes in them.
  */
 static int vtap_rx_gather(struct vtap_rx *rx, u32 need, u64 *room)
@@ -238,7 +246,7 @@ static int vtap_rx_gather(struct vtap_rx *rx, u32 need, u64 *room)
 		if (rx->filled + n == vtap_ring_outstanding(ring)) {
 			ret = vtap_ring_fetch(ring, max(held, n));
 			if (unlikely(ret < 0)) {
-				vtap_rx_fetch_broken(rx);
+				vtap_rx_fetch_failed(rx, ret);
 				return ret;
 			}
 			if (!ret)
@@ -258,7 +266,8 @@ static int vtap_rx_gather(struct vtap_rx *rx, u32 need, u64 *room)
  * Reserve chains for the frame at hand: the ones behind the filled ones (I1).
  *
  * Return: how many; -EFBIG if the guest could never provide enough (I8);
- * -EAGAIN if the guest will kick for more; -EPROTO (stopped, told).
+ * -EAGAIN if the guest will kick for more, or a mapping has to come first; -EPROTO
+ * (stopped, told).
  */
 static int vtap_rx_reserve(struct vtap_rx *rx)
 {
@@ -299,6 +308,10 @@ static int vtap_rx_reserve(struct vtap_rx *rx)
 				continue;
 			if (!ret)
 				return -EFBIG;
+			if (ret == -EAGAIN) {
+				vtap_iotlb_miss(vq);
+				return ret;
+			}
 		}
 		if (unlikely(ret < 0)) {
 			vtap_rx_broken(rx, VHOST_TAP_RING_ERR_NONE);
@@ -534,7 +547,7 @@ static u32 vtap_rx_copy(struct vtap_rx *rx, const struct virtio_net_hdr_mrg_rxbu
  * and find a chain of one segment each.
  *
  * Return: how many were consumed; 0 leaves the frame at hand to who deals with
- * all cases; -EPROTO (stopped, told).
+ * all cases; -EAGAIN if a mapping has to come first; -EPROTO (stopped, told).
  */
 static int vtap_rx_burst(struct vtap_rx *rx)
 {
@@ -553,8 +566,11 @@ static int vtap_rx_burst(struct vtap_rx *rx)
 	ready = vtap_ring_outstanding(ring) - rx->filled;
 	if (ready < n) {
 		ret = vtap_ring_fetch(ring, vq->held_tail - vq->held_head - ready);
+		/* What is ready needs no mapping that is missing behind it. */
+		if (unlikely(ret == -EAGAIN && ready))
+			ret = 0;
 		if (unlikely(ret < 0)) {
-			vtap_rx_fetch_broken(rx);
+			vtap_rx_fetch_failed(rx, ret);
 			return ret;
 		}
 		if (ret)
@@ -631,6 +647,8 @@ void vtap_rx_run(struct vtap_vq *vq)
 		vtap_vq_broken(vq);
 		goto out;
 	}
+	if (unlikely(!vtap_ring_ready(ring)) && !vtap_iotlb_prepare(vq))
+		goto out;
 	/* Off while we run, and while we wait for chains: then a kick wakes us. */
 	vtap_poll_stop(&vq->sock_poll);
 	if (vtap_ring_disarm(ring)) {

@@ -435,6 +435,8 @@ void vtap_tx_run(struct vtap_vq *vq)
 		vtap_vq_broken(vq);
 		goto out;
 	}
+	if (unlikely(!vtap_ring_ready(&vq->ring)) && !vtap_iotlb_prepare(vq))
+		goto out;
 	/* Writability is of interest only after the socket said -EAGAIN. */
 	vtap_poll_stop(&vq->sock_poll);
 	if (vtap_ring_disarm(&vq->ring)) {
@@ -450,6 +452,12 @@ void vtap_tx_run(struct vtap_vq *vq)
 			break;
 		}
 		ret = vtap_ring_fetch(&vq->ring, VTAP_BATCH);
+		if (unlikely(ret == -EAGAIN)) {
+			/* Its answer brings us back, not the socket. */
+			vtap_iotlb_miss(vq);
+			ret = 0;
+			break;
+		}
 		if (unlikely(ret < 0)) {
 			vtap_vq_broken(vq);
 			break;

@@ -28,6 +28,7 @@
 		       BIT_ULL(VHOST_F_LOG_ALL) |		\
 		       BIT_ULL(VIRTIO_F_ANY_LAYOUT) |		\
 		       BIT_ULL(VIRTIO_F_VERSION_1) |		\
+		       BIT_ULL(VIRTIO_F_ACCESS_PLATFORM) |	\
 		       BIT_ULL(VIRTIO_NET_F_MRG_RXBUF) |	\
 		       BIT_ULL(VHOST_NET_F_VIRTIO_NET_HDR) |	\
 		       VTAP_COMPAT_FEATURES)
@@ -35,8 +36,7 @@
 #define VTAP_FEATURES_HIGH	VTAP_COMPAT_TUNNEL_BITS
 #define VTAP_FEATURES_U64S	2
 
-/* None: IOTLB messages come with VIRTIO_F_ACCESS_PLATFORM. */
-#define VTAP_BACKEND_FEATURES 0ULL
+#define VTAP_BACKEND_FEATURES BIT_ULL(VHOST_BACKEND_F_IOTLB_MSG_V2)
 
 static long vtap_uapi_ack_features(struct vtap_dev *dev, u64 features, u64 high)
 {
@@ -44,8 +44,7 @@ static long vtap_uapi_ack_features(struct vtap_dev *dev, u64 features, u64 high)
 		return -EOPNOTSUPP;
 	if (features & BIT_ULL(VHOST_F_LOG_ALL) && !vtap_dev_log_ok(dev, dev->mem, dev->log_base))
 		return -EFAULT;
-	vtap_dev_set_features(dev, features, high);
-	return 0;
+	return vtap_dev_set_features(dev, features, high);
 }
 
 static long vtap_uapi_set_features(struct vtap_dev *dev, u64 __user *argp)
@@ -310,44 +309,22 @@ static long vtap_uapi_ioctl(struct file *file, unsigned int cmd, unsigned long a
 	return r;
 }
 
-/*
- * Reading and writing the node is for IOTLB messages. Without an IOTLB there is
- * never one to read, and none that is written can be obeyed; the answers are
- * those of an in-tree device in that state.
- */
+/* Reading and writing the node is for IOTLB messages; without dev->lock. */
 static ssize_t vtap_uapi_read_iter(struct kiocb *iocb, struct iov_iter *to)
 {
-	if (iov_iter_count(to) < sizeof(struct vhost_msg))
-		return 0;
-	if (iocb->ki_filp->f_flags & O_NONBLOCK)
-		return -EAGAIN;
-	return -EBADFD;
+	struct file *file = iocb->ki_filp;
+
+	return vtap_iotlb_read(file->private_data, to, file->f_flags & O_NONBLOCK);
 }
 
 static ssize_t vtap_uapi_write_iter(struct kiocb *iocb, struct iov_iter *from)
 {
-	struct vhost_iotlb_msg iotlb;
-	int type;
-
-	/* Four bytes follow the type in both versions; neither means them here. */
-	BUILD_BUG_ON(offsetof(struct vhost_msg, iotlb) != 8);
-	BUILD_BUG_ON(offsetof(struct vhost_msg_v2, iotlb) != 8);
-
-	if (!copy_from_iter_full(&type, sizeof(type), from))
-		return -EINVAL;
-	if (type != VHOST_IOTLB_MSG && type != VHOST_IOTLB_MSG_V2)
-		return -EINVAL;
-	iov_iter_advance(from, sizeof(u32));
-	if (!copy_from_iter_full(&iotlb, sizeof(iotlb), from))
-		return -EINVAL;
-	if (iotlb.type == VHOST_IOTLB_UPDATE && !iotlb.size)
-		return -EINVAL;
-	return -EFAULT;
+	return vtap_iotlb_write(iocb->ki_filp->private_data, from);
 }
 
 static __poll_t vtap_uapi_poll(struct file *file, poll_table *wait)
 {
-	return 0;
+	return vtap_iotlb_poll(file->private_data, file, wait);
 }
 
 const struct file_operations vtap_fops = {

@@ -136,6 +136,32 @@ static bool vtap_vq_host_be(void)
 	return !virtio_legacy_is_little_endian();
 }
 
+void vtap_vq_set_tables(struct vtap_vq *vq)
+{
+	struct vtap_ring *r = &vq->ring;
+
+	lockdep_assert_held(&vq->lock);
+	r->tlb = vq->dev->iotlb;
+	r->mem = r->tlb ? r->window : vq->dev->mem;
+	r->guest_mem = vq->dev->mem;
+	r->last_region = 0;
+	vtap_ring_forget(r);
+}
+
+void vtap_vq_forget_addr(struct vtap_vq *vq)
+{
+	struct vtap_ring *r = &vq->ring;
+
+	lockdep_assert_held(&vq->lock);
+	r->desc = NULL;
+	r->avail = NULL;
+	r->used = NULL;
+	r->desc_iova = 0;
+	r->avail_iova = 0;
+	r->used_iova = 0;
+	r->mapped = false;
+}
+
 void vtap_vq_set_features(struct vtap_vq *vq)
 {
 	u64 features = vq->dev->features;
@@ -161,10 +187,8 @@ void vtap_vq_reset(struct vtap_vq *vq)
 	struct vtap_ring *r = &vq->ring;
 
 	mutex_lock(&vq->lock);
-	r->mem = NULL;
-	r->desc = NULL;
-	r->avail = NULL;
-	r->used = NULL;
+	vtap_vq_set_tables(vq);
+	vtap_vq_forget_addr(vq);
 	r->num = 1;
 	r->last_avail = 0;
 	r->avail_idx = 0;
@@ -173,7 +197,6 @@ void vtap_vq_reset(struct vtap_vq *vq)
 	r->signalled_valid = false;
 	r->armed = false;
 	r->err = VHOST_TAP_RING_ERR_NONE;
-	r->last_region = 0;
 	memset(&r->log, 0, sizeof(r->log));
 	vq->user_be = vtap_vq_host_be();
 	vq->busyloop_timeout = 0;
@@ -209,12 +232,16 @@ static bool vtap_vq_log_ok(const struct vtap_vq *vq, bool log_used, u64 log_addr
 bool vtap_vq_access_ok(const struct vtap_vq *vq, u64 log_base)
 {
 	const struct vtap_ring *r = &vq->ring;
+	const struct vtap_mem *mem = vq->dev->mem;
 
 	lockdep_assert_held(&vq->lock);
 	/* The table itself was checked when it was set. */
-	return r->mem &&
-	       (!(r->log.what & VTAP_LOG_DATA) || vtap_log_mem_ok(log_base, r->mem)) &&
-	       vtap_vq_log_ok(vq, r->log.what & VTAP_LOG_USED, r->log.used_gpa, log_base) &&
+	if (!mem || (r->log.what & VTAP_LOG_DATA && !vtap_log_mem_ok(log_base, mem)))
+		return false;
+	/* What an IOTLB makes of the ring's addresses shows when they go through it. */
+	if (r->tlb)
+		return true;
+	return vtap_vq_log_ok(vq, r->log.what & VTAP_LOG_USED, r->log.used_gpa, log_base) &&
 	       vtap_ring_access_ok(r, r->num, r->desc, r->avail, r->used);
 }
 
@@ -229,6 +256,7 @@ static long vtap_vq_set_num(struct vtap_vq *vq, void __user *argp)
 	if (!state.num || state.num > 0xffff || (state.num & (state.num - 1)))
 		return -EINVAL;
 	vq->ring.num = state.num;
+	vq->ring.mapped = false;
 	return 0;
 }
 
@@ -258,14 +286,23 @@ static long vtap_vq_set_addr(struct vtap_vq *vq, void __user *argp)
 	    !IS_ALIGNED(addr.log_guest_addr, VRING_USED_ALIGN_SIZE))
 		return -EINVAL;
 	/* A stopped queue is checked when it starts: its size may still change. */
-	if (vq->sock &&
+	if (vq->sock && !r->tlb &&
 	    (!vtap_ring_access_ok(r, r->num, desc, avail, used) ||
 	     !vtap_vq_log_ok(vq, log_used, addr.log_guest_addr, vq->dev->log_base)))
 		return -EINVAL;
 
-	r->desc = desc;
-	r->avail = avail;
-	r->used = used;
+	if (r->tlb) {
+		r->desc_iova = addr.desc_user_addr;
+		r->avail_iova = addr.avail_user_addr;
+		r->used_iova = addr.used_user_addr;
+		r->mapped = false;
+		/* Should it wait for the old ones to be mapped: no longer. */
+		vtap_worker_queue(vq->dev, &vq->again);
+	} else {
+		r->desc = desc;
+		r->avail = avail;
+		r->used = used;
+	}
 	/* The cached index promised entries of the old place. */
 	r->avail_idx = r->last_avail;
 	r->log.what &= ~VTAP_LOG_USED;
@@ -548,7 +585,7 @@ static bool vtap_vq_ready(struct vtap_vq *vq)
 bool vtap_vq_busy_poll(struct vtap_vq *vq)
 {
 	struct vtap_vq *other = &vq->dev->vq[vq->index == VTAP_VQ_RX];
-	bool ours = false, theirs = false, rearm = false;
+	bool ours = false, theirs = false, rearm = false, watched;
 	u64 now = vtap_vq_clock();
 	u64 watch;
 
@@ -566,7 +603,8 @@ bool vtap_vq_busy_poll(struct vtap_vq *vq)
 		return false;
 
 	/* While we watch the other ring, its driver need not kick. */
-	if (other && other->sock && !other->stopped) {
+	watched = other && other->sock && !other->stopped && vtap_ring_ready(&other->ring);
+	if (watched) {
 		rearm = other->ring.armed;
 		if (rearm && vtap_ring_disarm(&other->ring))
 			theirs = true;
@@ -576,7 +614,7 @@ bool vtap_vq_busy_poll(struct vtap_vq *vq)
 		ours = vtap_vq_ready(vq);
 		if (ours)
 			break;
-		theirs = other && other->sock && !other->stopped && vtap_vq_ready(other);
+		theirs = watched && !other->stopped && vtap_vq_ready(other);
 		if (theirs || vtap_worker_has_work() || need_resched() ||
 		    vtap_vq_clock() - now >= watch)
 			break;

@@ -50,12 +50,10 @@ int dirty_set_addr(struct guest *g, unsigned int idx, bool log, uint64_t gpa)
 	struct vhost_vring_addr a = {
 		.index = idx,
 		.flags = log ? 1 << VHOST_VRING_F_LOG : 0,
-		.desc_user_addr = (uintptr_t)r->desc,
-		.avail_user_addr = (uintptr_t)r->avail,
-		.used_user_addr = (uintptr_t)r->used,
 		.log_guest_addr = gpa,
 	};
 
+	vdev_ring_addr(&g->dev, r, &a);
 	return vhost_ioctl(g->dev.fd, VHOST_SET_VRING_ADDR, &a);
 }
 
@@ -88,6 +86,7 @@ void dirty_want(struct dirty *t, uint64_t gpa, uint64_t len)
 {
 	uint64_t page;
 
+	gpa -= t->g.mem.iova_delta;
 	for (page = gpa / PAGE; len && page <= (gpa + len - 1) / PAGE; page++)
 		t->want[page / 8] |= 1 << page % 8;
 }
@@ -171,18 +170,20 @@ static bool in_used_ring(struct dirty *t, uint64_t page)
 unsigned int dirty_wrong_pages(struct dirty *t, bool fields)
 {
 	unsigned int wrong = 0;
+	/* pages of the bitmap are guest-physical; all else here is as the driver knows it */
+	uint64_t shift = t->g.mem.iova_delta / PAGE;
 	uint64_t page;
 
 	for (page = 0; page < LOG_PAGES; page++) {
 		bool m = dirty_marked(t->bitmap, page), w = dirty_marked(t->want, page);
 		const char *why = NULL;
 
-		if (!m && page < (t->g.mem.region[0].gpa + t->len) / PAGE + 1 &&
-		    dirty_changed(t, page))
+		if (!m && page + shift < (t->g.mem.region[0].gpa + t->len) / PAGE + 1 &&
+		    dirty_changed(t, page + shift))
 			why = "has changed and is not marked";
 		else if (w && !m)
 			why = "was written and is not marked";
-		else if (m && !w && !(fields && in_used_ring(t, page)))
+		else if (m && !w && !(fields && in_used_ring(t, page + shift)))
 			why = "is marked and was not written";
 		if (why && wrong++ < 10)
 			fprintf(stderr, "# page %#llx %s\n",

@@ -96,7 +96,8 @@ struct vhost_memory *gmem_table(const struct gmem *m)
 		return NULL;
 	t->nregions = m->nr;
 	for (i = 0; i < m->nr; i++) {
-		t->regions[i].guest_phys_addr = m->region[i].gpa;
+		t->regions[i].guest_phys_addr = m->region[i].gpa -
+						m->iova_delta;
 		t->regions[i].memory_size = m->region[i].size;
 		t->regions[i].userspace_addr = (uintptr_t)m->region[i].hva;
 	}

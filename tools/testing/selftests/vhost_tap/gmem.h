@@ -22,6 +22,11 @@ struct gmem_region {
 
 struct gmem {
 	unsigned int nr;
+	/*
+	 * Behind an IOMMU the driver's addresses, and those of the regions here, are
+	 * I/O virtual ones: by so much higher than guest-physical ones.
+	 */
+	uint64_t iova_delta;
 	struct gmem_region region[GMEM_MAX_REGIONS];
 };
 

@@ -185,11 +185,12 @@ int guest_rings_setup(struct guest *g, const struct guest_cfg *cfg)
 			c->num[i] = 256;
 
 	/* address space costs nothing until it is touched */
+	g->mem.iova_delta = c->iova_delta;
 	if (c->shared_mem)
-		STEP(err, gmem_add_shared(&g->mem, MEM_GPA, 1ULL << 30));
+		STEP(err, gmem_add_shared(&g->mem, c->iova_delta + MEM_GPA, 1ULL << 30));
 	else
-		STEP(err, gmem_add(&g->mem, MEM_GPA, 1ULL << 30));
-	STEP(err, gmem_add(&g->mem, 1ULL << 32, 8ULL << 30));
+		STEP(err, gmem_add(&g->mem, c->iova_delta + MEM_GPA, 1ULL << 30));
+	STEP(err, gmem_add(&g->mem, c->iova_delta + (1ULL << 32), 8ULL << 30));
 	if (c->features_high)
 		STEP(err, vdev_set_features_array(&g->dev, c->features,
 						  c->features_high));

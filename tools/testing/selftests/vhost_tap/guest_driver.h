@@ -20,6 +20,7 @@
 #define F_NOTIFY_ON_EMPTY	F_BIT(VIRTIO_F_NOTIFY_ON_EMPTY)
 #define F_INDIRECT	F_BIT(VIRTIO_RING_F_INDIRECT_DESC)
 #define F_EVENT_IDX	F_BIT(VIRTIO_RING_F_EVENT_IDX)
+#define F_IOMMU		F_BIT(VIRTIO_F_ACCESS_PLATFORM)
 #define F_MRG_RXBUF	F_BIT(VIRTIO_NET_F_MRG_RXBUF)
 #define F_VERSION_1	F_BIT(VIRTIO_F_VERSION_1)
 /*
@@ -62,6 +63,7 @@ struct guest_cfg {
 	bool vnet_psock;	/* packet sockets with virtio-net headers */
 	int dev_fd;		/* use this open device; 0: open one */
 	bool shared_mem;	/* guest memory that can be mapped twice */
+	uint64_t iova_delta;	/* see struct gmem; with F_IOMMU */
 	bool no_backend;	/* stop before SET_BACKEND and filling RX */
 	bool no_fill;		/* leave the RX ring empty */
 };

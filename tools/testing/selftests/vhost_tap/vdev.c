@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/virtio_config.h>
 #include <linux/virtio_ring.h>
 #include <stdlib.h>
 #include <string.h>
@@ -155,15 +156,22 @@ int vdev_get_base(struct vdev *v, unsigned int idx)
 	return r < 0 ? r : (int)s.num;
 }
 
+void vdev_ring_addr(const struct vdev *v, const struct ring *r, struct vhost_vring_addr *a)
+{
+	uint64_t delta = 0;
+
+	if (v->features >> VIRTIO_F_ACCESS_PLATFORM & 1)
+		delta = r->desc_gpa - (uintptr_t)r->desc;
+	a->desc_user_addr = (uintptr_t)r->desc + delta;
+	a->avail_user_addr = (uintptr_t)r->avail + delta;
+	a->used_user_addr = (uintptr_t)r->used + delta;
+}
+
 int vdev_set_addr(struct vdev *v, unsigned int idx, const struct ring *r)
 {
-	struct vhost_vring_addr a = {
-		.index = idx,
-		.desc_user_addr = (uintptr_t)r->desc,
-		.avail_user_addr = (uintptr_t)r->avail,
-		.used_user_addr = (uintptr_t)r->used,
-	};
+	struct vhost_vring_addr a = { .index = idx };
 
+	vdev_ring_addr(v, r, &a);
 	return vhost_ioctl(v->fd, VHOST_SET_VRING_ADDR, &a);
 }
 

@@ -65,6 +65,8 @@ int vdev_set_base(struct vdev *v, unsigned int idx, unsigned int base);
 /* the base, or -errno */
 int vdev_get_base(struct vdev *v, unsigned int idx);
 int vdev_set_addr(struct vdev *v, unsigned int idx, const struct ring *r);
+/* the addresses of a ring, as the device wants them: the owner's, or I/O virtual */
+void vdev_ring_addr(const struct vdev *v, const struct ring *r, struct vhost_vring_addr *a);
 int vdev_set_kick(struct vdev *v, unsigned int idx, int fd);
 int vdev_set_call(struct vdev *v, unsigned int idx, int fd);
 int vdev_set_err(struct vdev *v, unsigned int idx, int fd);
