@@ -231,7 +231,7 @@ static void vtap_iotlb_answer(struct vtap_vq *vq, const struct vhost_iotlb_msg *
 		vq->miss.state = VTAP_MISS_NONE;
 	spin_unlock(&dev->iotlb_lock);
 	if (answered)
-		vtap_worker_queue(dev, &vq->again);
+		vtap_worker_queue(vq, &vq->again);
 }
 
 ssize_t vtap_iotlb_write(struct vtap_dev *dev, struct iov_iter *from)

@@ -297,7 +297,7 @@ static long vtap_vq_set_addr(struct vtap_vq *vq, void __user *argp)
 		r->used_iova = addr.used_user_addr;
 		r->mapped = false;
 		/* Should it wait for the old ones to be mapped: no longer. */
-		vtap_worker_queue(vq->dev, &vq->again);
+		vtap_worker_queue(vq, &vq->again);
 	} else {
 		r->desc = desc;
 		r->avail = avail;
