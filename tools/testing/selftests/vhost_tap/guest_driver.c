@@ -134,7 +134,8 @@ static int q_setup(struct guest *g, unsigned int idx)
 	if (!q->slots)
 		q->slots = 1;
 
-	gpa = gmem_alloc(&g->mem, (uint64_t)q->slots * q->stride, 64);
+	/* behind an IOMMU what is mapped for buffers is for nothing else */
+	gpa = gmem_alloc(&g->mem, (uint64_t)q->slots * q->stride, c->iova_delta ? 4096 : 64);
 	if (gpa == UINT64_MAX)
 		return -ENOMEM;
 	q->buf_gpa = gpa;
