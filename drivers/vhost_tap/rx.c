@@ -22,6 +22,7 @@
 
 #include "compat/virtio_net.h"
 #include "dev.h"
+#include "rx.h"
 
 /* Frames copied in one go; their headers are on the stack meanwhile. */
 #define VTAP_RX_BURST	16
@@ -324,82 +325,6 @@ static int vtap_rx_reserve(struct vtap_rx *rx)
 	}
 }
 
-/* Where in a row of segments the next byte goes. */
-struct vtap_rx_place {
-	const struct iovec *seg;
-	size_t offset;
-};
-
-/* Write @len bytes there, wherever the guest has cut its buffers: 0 or -EFAULT. */
-static int vtap_rx_write(struct vtap_rx_place *to, const void *src, size_t len)
-{
-	while (len) {
-		size_t n = min(len, to->seg->iov_len - to->offset);
-
-		if (unlikely(vtap_guest_write(to->seg->iov_base + to->offset, src, n)))
-			return -EFAULT;
-		src += n;
-		len -= n;
-		to->offset += n;
-		if (to->offset == to->seg->iov_len) {
-			to->seg++;
-			to->offset = 0;
-		}
-	}
-	return 0;
-}
-
-/*
- * The guest's header says how many chains the frame takes, if it has a place
- * for that.
- */
-static int vtap_rx_put_num_buffers(struct vtap_rx *rx, const struct iovec *seg, u32 n)
-{
-	__virtio16 num = __cpu_to_virtio16(rx->vq->ring.le, n);
-	struct vtap_rx_place to = {
-		.seg = seg,
-		.offset = offsetof(struct virtio_net_hdr_mrg_rxbuf, num_buffers),
-	};
-
-	while (to.offset >= to.seg->iov_len) {
-		to.offset -= to.seg->iov_len;
-		to.seg++;
-	}
-	return vtap_rx_write(&to, &num, sizeof(num));
-}
-
-/*
- * Copy the frame at hand, which needs no socket, into the @n chains from @seg
- * on.
- *
- * Return: 0, -EINVAL if it does need one, -EFAULT.
- */
-static int vtap_rx_copy_skb(struct vtap_rx *rx, const struct iovec *seg, u32 n)
-{
-	const struct sk_buff *skb = rx->frame;
-	struct virtio_net_hdr_mrg_rxbuf hdr;
-	struct vtap_vq *vq = rx->vq;
-	struct vtap_rx_place to = { .seg = seg };
-	u32 i;
-
-	if (virtio_net_hdr_from_skb(skb, &hdr.hdr, vq->ring.le, true, 0))
-		return -EINVAL;
-	hdr.num_buffers = __cpu_to_virtio16(vq->ring.le, n);
-	if (vtap_rx_write(&to, &hdr, vq->hlen) ||
-	    vtap_rx_write(&to, skb->data, skb_headlen(skb)))
-		return -EFAULT;
-	for (i = 0; i < skb_shinfo(skb)->nr_frags; i++) {
-		const skb_frag_t *frag = &skb_shinfo(skb)->frags[i];
-
-		/* Not everything that a fragment can be is a page. */
-		if (unlikely(!skb_frag_page(frag)))
-			return -EINVAL;
-		if (vtap_rx_write(&to, skb_frag_address(frag), skb_frag_size(frag)))
-			return -EFAULT;
-	}
-	return 0;
-}
-
 /*
  * Receiving into @seg did not go as it should: is it guest memory that cannot
  * be written? The sockets do not tell that from other failures.
@@ -445,7 +370,7 @@ static void vtap_rx_consume(struct vtap_rx *rx, u32 n)
 
 	/* I1: it has its chains, so it may go. */
 	if (vq->direct && rx->frame && vtap_sock_direct(vq->sock, &rx->frame, 1)) {
-		len = vtap_rx_copy_skb(rx, seg, n);
+		len = vtap_rx_copy_skb(rx->vq, rx->frame, seg, n);
 		if (unlikely(len == -EFAULT))
 			goto fault;
 		if (likely(!len)) {
@@ -469,7 +394,7 @@ static void vtap_rx_consume(struct vtap_rx *rx, u32 n)
 	if (unlikely(len != rx->len + vq->sock_hlen || iov_iter_count(&iter)))
 		goto failed;
 	if (vq->hlen > sizeof(struct virtio_net_hdr) &&
-	    unlikely(vtap_rx_put_num_buffers(rx, seg, n)))
+	    unlikely(vtap_rx_put_num_buffers(rx->vq, seg, n)))
 		goto lost;
 
 done:

@@ -124,7 +124,8 @@ static void no_memory(void)
 		fresh(64);
 		CHECK_EQ(vtap_iotlb_update(tlb, 0x1000, 0x3000, 0x70000, RW), 0);
 		vhost_iotlb_fail_at = at;
-		CHECK_EQ(vtap_iotlb_update(tlb, 0x2000, 0x1000, 0x50000, RW), at == 3 ? -EFAULT : 0);
+		CHECK_EQ(vtap_iotlb_update(tlb, 0x2000, 0x1000, 0x50000, RW),
+			 at == 3 ? -EFAULT : 0);
 		/* what is lost misses; nothing is wrong */
 		CHECK_EQ(where(0x1000, RO), at == 1 ? -EAGAIN : 0x70000);
 		CHECK_EQ(where(0x2000, RO), at == 3 ? -EAGAIN : 0x50000);
