@@ -10,7 +10,7 @@
 #   --tests "NAME…"  only those: kselftest programs, `unit`, `build`, `install`,
 #                    `icount`
 #   --module NAME    test another module than ours, for instance vhost_net
-#   --timeout SEC    for a program that does not say (180)
+#   --timeout SEC    for a program that does not say (300)
 #
 # What runs: the build itself (W=1, no warning allowed); the ring code's unit
 # tests here; then, in the host VM, the installation and each kselftest program,
@@ -25,7 +25,7 @@
 set -euo pipefail
 . "$(dirname "$0")/lib.sh"
 
-kernels=("${VTAP_KERNELS[0]}") only="" module=vhost_tap limit=180
+kernels=("${VTAP_KERNELS[0]}") only="" module=vhost_tap limit=300
 while [ $# -gt 0 ]; do
 	case $1 in
 	--kernel) kernels=("${2:?}"); shift 2 ;;

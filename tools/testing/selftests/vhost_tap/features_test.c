@@ -181,6 +181,7 @@ FIXTURE(in_order)
 {
 	struct guest g;
 	uint8_t *out, *in;
+	const char *unable;
 };
 
 FIXTURE_SETUP(in_order)
@@ -196,9 +197,11 @@ FIXTURE_SETUP(in_order)
 	ASSERT_EQ(0, vdev_open(&v));
 	EXPECT_EQ(0, vdev_get_features(&v, &offered));
 	vdev_close(&v);
+	self->unable = NULL;
 	if (!(offered & F_IN_ORDER))
-		SKIP(return, "VIRTIO_F_IN_ORDER is not offered");
-	SKIP_IN_TREE("heads come from a cursor that a nonzero base moves off");
+		self->unable = "VIRTIO_F_IN_ORDER is not offered";
+	else if (!node_is_vhost_tap())
+		self->unable = "heads come from a cursor that a nonzero base moves off";
 }
 
 FIXTURE_TEARDOWN(in_order)
@@ -262,6 +265,7 @@ TEST_F(in_order, case61_base)
 		.mtu = 1500,
 	};
 
+	SKIP_IF_UNABLE();
 	START_GUEST(&self->g, &c);
 	in_order_traffic(_metadata, self, 30);
 }
@@ -280,6 +284,7 @@ TEST_F(in_order, case61_restart)
 	unsigned int round;
 	int base;
 
+	SKIP_IF_UNABLE();
 	START_GUEST(&self->g, &c);
 	for (round = 0; round < 10; round++) {
 		in_order_traffic(_metadata, self, 3);
